@@ -3,6 +3,7 @@ package strictjson
 import (
 	"encoding/json"
 	"iter"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -105,6 +106,20 @@ func (v Value) Map(f func(name string, v Value) Value) Value {
 	}
 	for i, m := range v.members {
 		out.members[i] = Member{Name: m.Name, Value: f(m.Name, m.Value)}
+	}
+	return out
+}
+
+// Without returns a copy of an object that lacks the named members.
+func (v Value) Without(names ...string) Value {
+	if v.kind != Object {
+		return v
+	}
+	out := Value{kind: Object, members: make([]Member, 0, len(v.members))}
+	for _, m := range v.members {
+		if !slices.Contains(names, m.Name) {
+			out.members = append(out.members, m)
+		}
 	}
 	return out
 }

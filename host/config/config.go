@@ -1,0 +1,183 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Config is one config.toml that was checked whole. Load gives a fresh value
+// each time; by convention nobody changes it afterwards.
+type Config struct {
+	Name   string // the file's base name, as faults and records show it
+	Dir    string // the file's folder, absolute; relative paths start here
+	Path   string // the file itself, absolute
+	Digest string // "sha256:" and the hex digest of the file's bytes; environment values are not in it
+
+	Attributes   []string // session attributes that {session.x} may name
+	Limits       Limits
+	Databases    []Database // sorted by name
+	Directory    *Directory // nil: no directory
+	Capabilities []Capability
+	Tools        []Tool
+}
+
+// Limits bound one call. Every field is set: what the file leaves out has the
+// value of DefaultLimits.
+type Limits struct {
+	Time          time.Duration
+	Memory        int64 // bytes, a multiple of 64 KiB
+	ArgumentChars int   // Unicode code points
+	ResultChars   int   // Unicode code points
+	HostCalls     int
+	Log           int64 // bytes; 0 keeps nothing of a guest's log
+}
+
+// DefaultLimits gives the limits of a config that sets none.
+func DefaultLimits() Limits {
+	return Limits{
+		Time:          2 * time.Second,
+		Memory:        32 << 20,
+		ArgumentChars: 16384,
+		ResultChars:   4000,
+		HostCalls:     64,
+		Log:           8 << 10,
+	}
+}
+
+// Database is one database that capabilities and the directory name.
+type Database struct {
+	Place
+	Name string
+	File string // a SQLite file, absolute and cleaned
+}
+
+// Directory is the table that says who holds Roles now. Its columns are
+// subject, tenant and role.
+type Directory struct {
+	Place
+	Database string
+	Table    string
+	Roles    []string
+}
+
+// Capability is a configured instance of a kind: what could be granted.
+// The field that is named after the kind is set.
+type Capability struct {
+	Place
+	Name    string
+	Kind    string
+	Records *Records
+}
+
+// Records is a table that tools may read. Who reads it must deny when Everyone
+// is false and Scope is empty; a loaded config never has both.
+type Records struct {
+	Database string
+	Table    string
+	Key      string                // the column that a grant's argument is compared with; shown only if in Columns
+	Columns  []string              // all that may leave the table
+	Types    map[string]ColumnType // only what the file declares
+	Everyone bool                  // every session reaches every row
+	Scope    []Clause              // all of them must hold; the first that fails gives the code
+	MaxRows  int
+	MaxBytes int64
+}
+
+// Clause narrows a records capability to the rows whose Column is Is.
+type Clause struct {
+	Place
+	Column string
+	Is     Template // literal text and session values
+	Else   string   // the code of the refusal when it does not hold
+}
+
+// Tool is one tool: what implements it, who may call it and what it reaches.
+type Tool struct {
+	Place
+	Name         string
+	Plugin       string   // the plugin's folder, absolute and cleaned
+	Effect       string   // "read"
+	Callers      []string // roles; empty: nobody
+	NotAvailable Template // literal text and arguments; zero when the file has none
+	Limits       Limits   // the config's limits, lowered by the tool's own
+	Grants       []Grant  // in file order
+}
+
+// Grant gives one capability to one tool.
+type Grant struct {
+	Place
+	Capability string
+	Only       *Ref // nil: all that the session may reach; else the argument that names the one row
+}
+
+// Options are what a config needs from outside its file.
+type Options struct {
+	Env           func(string) (string, bool) // for {env.X}; nil: every variable is unset
+	ReservedCodes []string                    // the host's own codes, which no scope clause may take
+}
+
+const maxFileBytes = 1 << 20
+
+// Load reads the config at path. When the file has faults the error is a
+// *Faults with all of them; when it cannot be read, the system's error, wrapped.
+func Load(path string, o Options) (*Config, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read config: %w", err)
+	}
+	return Parse(path, data, o)
+}
+
+// Parse is Load for bytes that were read already. The path gives the folder
+// that relative paths start from; nothing is read there.
+func Parse(path string, data []byte, o Options) (*Config, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("locate config %q: %w", path, err)
+	}
+	sum := sha256.Sum256(data)
+	c := &Config{
+		Name:   filepath.Base(abs),
+		Dir:    filepath.Dir(abs),
+		Path:   abs,
+		Digest: "sha256:" + hex.EncodeToString(sum[:]),
+	}
+	r := &reader{file: c.Name, dir: c.Dir, env: o.Env, reserved: o.ReservedCodes}
+	if root, ok := r.parse(data); ok {
+		r.config(root, c)
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// readFile stops one byte past the limit, so that the size is a fault of the
+// file and a device without an end is not read for ever.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+}
+
+// config reads the whole file into c. What later parts refer to is read first.
+func (r *reader) config(root *node, c *Config) {
+	top := section{r: r, node: root}
+	top.known(
+		[]string{"host", "limits", "databases", "directory", "capabilities", "tools"},
+		"audit", "session", "values", "approvers")
+	c.Attributes = top.attributes()
+	c.Limits = top.configLimits()
+	c.Databases = top.databases()
+	c.Directory = top.directory()
+	c.Capabilities = top.capabilities()
+	c.Tools = top.tools(c.Limits)
+}

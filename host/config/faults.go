@@ -1,0 +1,73 @@
+package config
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// Place is where something stands in a file.
+type Place struct {
+	File string // base name; empty for a session that came from no file
+	Line int    // starting at 1; 0: the file as a whole
+}
+
+// Where gives the place as "config.toml:58". It is not named String, because
+// every struct that embeds a Place would then print as a place only.
+func (p Place) Where() string {
+	if p.Line == 0 {
+		return clean(p.File)
+	}
+	return fmt.Sprintf("%s:%d", clean(p.File), p.Line)
+}
+
+// Fault is one thing that is wrong in a file.
+type Fault struct {
+	Place
+	Text string
+}
+
+func (f Fault) String() string {
+	if f.Place == (Place{}) {
+		return f.Text
+	}
+	return f.Where() + ": " + f.Text
+}
+
+// Faults is all that is wrong in one file, sorted by line, never empty.
+type Faults struct {
+	List []Fault
+}
+
+// Error prints each fault on a line of its own, then how many there are.
+func (f *Faults) Error() string {
+	var b strings.Builder
+	for _, fault := range f.List {
+		b.WriteString(fault.String())
+		b.WriteByte('\n')
+	}
+	noun := "faults"
+	if len(f.List) == 1 {
+		noun = "fault"
+	}
+	fmt.Fprintf(&b, "%d %s; nothing was loaded", len(f.List), noun)
+	return b.String()
+}
+
+// report notes a fault and goes on, so that one load shows all of them.
+func (r *reader) report(line int, format string, args ...any) {
+	r.faults = append(r.faults, Fault{
+		Place: Place{File: r.file, Line: line},
+		Text:  fmt.Sprintf(format, args...),
+	})
+}
+
+// err gives the faults so far as an error, or nil. Faults of one line stay in
+// the order in which they were found.
+func (r *reader) err() error {
+	if len(r.faults) == 0 {
+		return nil
+	}
+	sort.SliceStable(r.faults, func(i, j int) bool { return r.faults[i].Line < r.faults[j].Line })
+	return &Faults{List: r.faults}
+}

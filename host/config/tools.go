@@ -1,0 +1,114 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// tools reads [tools.X].
+func (s section) tools(limits Limits) []Tool {
+	var list []Tool
+	shapes := map[string]section{}
+	for _, table := range s.each("tools") {
+		shape := lookAlike(table.key)
+		if other, ok := shapes[shape]; ok {
+			s.r.report(table.node.line, "%s: the name looks like %s (line %d); the two cannot both load",
+				table.path, other.path, other.node.line)
+		} else {
+			shapes[shape] = table
+		}
+		list = append(list, table.tool(s, limits))
+	}
+	return list
+}
+
+func (s section) tool(top section, limits Limits) Tool {
+	s.known(
+		[]string{"plugin", "effect", "callers", "not_available", "limits", "grants"},
+		"facts", "rules", "approve")
+	t := Tool{Place: s.place(), Name: s.named()}
+	t.Plugin = s.plugin()
+	t.Effect = s.effect()
+	s.require("callers", `callers = ["staff"], or [] for nobody`)
+	t.Callers = s.names("callers", roleName)
+	t.NotAvailable, _ = s.template("not_available", SpaceArgs)
+	t.Limits = s.toolLimits(limits)
+	t.Grants = s.grants(top)
+	return t
+}
+
+// plugin reads the folder of the plugin. It may lead out of the config's folder
+// (a config in a folder of its own shares plugins), but only in relative steps:
+// an absolute path is of one machine.
+func (s section) plugin() string {
+	s.require("plugin", `plugin = "plugins/get_order"`)
+	t, ok := s.template("plugin")
+	if !ok {
+		return ""
+	}
+	folder, _ := t.Literal()
+	switch {
+	case filepath.IsAbs(folder) || strings.HasPrefix(folder, "/"):
+		s.fault("plugin", "%s is absolute; write a folder relative to this file", quote(folder))
+	case strings.Contains(folder, `\`):
+		s.fault("plugin", `%s holds a \; write / between folders`, quote(folder))
+	}
+	return s.r.path(folder)
+}
+
+func (s section) effect() string {
+	s.require("effect", `effect = "read"`)
+	effect, ok := s.text("effect")
+	switch {
+	case !ok, effect == "read":
+	case effect == "write":
+		s.fault("effect", "a write needs the approval gate, which this version does not have")
+	default:
+		s.fault("effect", `no effect %s%s; write "read"`, quote(effect), didYouMean(effect, []string{"read"}))
+	}
+	return effect
+}
+
+// grants reads what the tool reaches. No grants, and an empty table of them, are nothing.
+func (s section) grants(top section) []Grant {
+	table, ok := s.child("grants", s.at("grants"))
+	if !ok {
+		return nil
+	}
+	var known []string
+	if n := top.node.table["capabilities"]; n != nil {
+		known = n.keys
+	}
+	var list []Grant
+	for _, name := range table.node.keys {
+		n := table.node.table[name]
+		if g := top.node.table["capabilities"]; g == nil || g.table[name] == nil {
+			s.r.report(n.line, "%s: no capability %s%s", s.at("grants"), quote(name), didYouMean(name, known))
+		}
+		grant, ok := table.child(name, table.at(name))
+		if !ok {
+			continue
+		}
+		grant.known([]string{"only"})
+		list = append(list, Grant{
+			Place:      Place{File: s.r.file, Line: n.line},
+			Capability: name,
+			Only:       grant.only(),
+		})
+	}
+	return list
+}
+
+// only reads the argument that a grant is narrowed to.
+func (s section) only() *Ref {
+	t, ok := s.template("only", SpaceArgs)
+	if !ok {
+		return nil
+	}
+	refs := t.Refs()
+	if len(t.parts) != 1 || len(refs) != 1 {
+		s.fault("only", "%s is not exactly one {args.x}", quote(t.String()))
+		return nil
+	}
+	return &refs[0]
+}

@@ -1,0 +1,162 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// Options of an Engine.
+type Options struct {
+	CacheDir string // compiled modules are kept here; "" keeps none
+	Offer    Offer
+}
+
+// Engine compiles modules.
+type Engine struct {
+	cacheDir string
+	offer    Offer
+}
+
+// NewEngine always gives an Engine that works. The error says why it does without the cache folder:
+// wazero's cache files are machine code guarded by a CRC only, so the folder must be a directory of
+// this user, closed to all others (0700). A missing folder is made.
+func NewEngine(o Options) (*Engine, error) {
+	e := &Engine{offer: Offer{}}
+	for module, functions := range o.Offer {
+		e.offer[module] = slices.Clone(functions)
+	}
+	if o.CacheDir == "" {
+		return e, nil
+	}
+	if err := ownFolder(o.CacheDir); err != nil {
+		return e, fmt.Errorf("no compilation cache: %w", err)
+	}
+	e.cacheDir = o.CacheDir
+	return e, nil
+}
+
+// pageSize is the unit of memory (core specification, section 4.2.8).
+const pageSize = 64 << 10
+
+// maxMemory keeps a memory's size in 32 bits, so that no size of it reads as zero.
+const maxMemory = 65535 * pageSize
+
+// Module is a compiled module. It holds no state of any call.
+type Module struct {
+	limit     uint64 // bytes of memory
+	runtime   wazero.Runtime
+	cache     wazero.CompilationCache // nil: none
+	compiled  wazero.CompiledModule
+	hosts     map[string]api.Module
+	instances atomic.Uint64
+
+	running sync.RWMutex // held for reading by each Run: Close unmaps the code that runs
+	closed  bool
+}
+
+// Compile inspects the module again, so that no path leads around Inspect, validates it and compiles
+// it. The error holds every fault. memoryLimit is in bytes. Compilation may take seconds and does not
+// look at ctx.
+func (e *Engine) Compile(ctx context.Context, wasm []byte, memoryLimit int64) (*Module, error) {
+	s, err := readSections(wasm)
+	if err != nil {
+		return nil, fmt.Errorf("the module cannot be read: %w", err)
+	}
+	manifest, faults := s.judge(wasm, e.offer)
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	if memoryLimit <= 0 || memoryLimit > maxMemory {
+		return nil, fmt.Errorf("a memory limit of %d bytes, want 1 to %d", memoryLimit, int64(maxMemory))
+	}
+	if first := int64(manifest.MemoryMin) * pageSize; first > memoryLimit {
+		return nil, fmt.Errorf("the memory starts with %d pages, %d bytes: more than its limit of %d bytes",
+			manifest.MemoryMin, first, memoryLimit)
+	}
+	m, err := e.compile(ctx, s.plain, manifest, e.cacheDir)
+	if err != nil && e.cacheDir != "" {
+		// A damaged cache file must not keep a tool from loading.
+		m, err = e.compile(ctx, s.plain, manifest, "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.limit = uint64(memoryLimit)
+	return m, nil
+}
+
+// compile makes one runtime for one module. Runtimes do not share a cache object, only its folder:
+// wazero 1.12.0 mixes up imports when they do.
+func (e *Engine) compile(ctx context.Context, wasm []byte, manifest *Manifest, cacheDir string) (m *Module, err error) {
+	m = &Module{hosts: map[string]api.Module{}}
+	config := wazero.NewRuntimeConfig().
+		WithCoreFeatures(api.CoreFeaturesV2).
+		WithCloseOnContextDone(true).
+		WithCustomSections(false).
+		WithDebugInfoEnabled(false)
+	if cacheDir != "" {
+		if m.cache, err = wazero.NewCompilationCacheWithDir(cacheDir); err != nil {
+			return nil, fmt.Errorf("open the compilation cache: %w", err)
+		}
+		config = config.WithCompilationCache(m.cache)
+	}
+	m.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	defer func() {
+		if r := recover(); r != nil { // a compiler may stumble over a hostile module; the host must not
+			err = fmt.Errorf("the compiler failed: %s", firstLine(fmt.Sprint(r)))
+		}
+		if err != nil {
+			err = errors.Join(err, m.free(ctx))
+			m = nil
+		}
+	}()
+	if m.compiled, err = m.runtime.CompileModule(ctx, wasm); err != nil {
+		return m, fmt.Errorf("the module is not valid: %w", err)
+	}
+	return m, m.addHosts(ctx, e.offer, manifest)
+}
+
+// addHosts makes the host modules that the module imports, and no other.
+func (m *Module) addHosts(ctx context.Context, offer Offer, manifest *Manifest) (err error) {
+	wasi := slices.ContainsFunc(manifest.Imports, func(i Import) bool { return i.Module == wasiModule })
+	if wasi {
+		if m.hosts[wasiModule], err = newWASI(ctx, m.runtime); err != nil {
+			return fmt.Errorf("make the module %s: %w", wasiModule, err)
+		}
+	}
+	for _, module := range manifest.Modules() {
+		if m.hosts[module], err = newHost(ctx, m.runtime, module, offer[module]); err != nil {
+			return fmt.Errorf("make the module %s: %w", plain(module), err)
+		}
+	}
+	return nil
+}
+
+// Instances says how many instances were ever made: a call that was refused made none.
+func (m *Module) Instances() uint64 { return m.instances.Load() }
+
+// Close waits for the calls that run, then frees the compiled code. A later Run is an error.
+func (m *Module) Close(ctx context.Context) error {
+	m.running.Lock()
+	defer m.running.Unlock()
+	if m.closed {
+		return nil
+	}
+	m.closed = true
+	return m.free(ctx)
+}
+
+func (m *Module) free(ctx context.Context) error {
+	err := m.runtime.Close(ctx)
+	if m.cache != nil { // the runtime leaves the engine to its cache
+		err = errors.Join(err, m.cache.Close(ctx))
+	}
+	return err
+}

@@ -1,0 +1,228 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Offer lists what the host offers: for each module the names of its functions, all of the one
+// shape (request_ptr, request_len, response_ptr, response_cap i32) -> i64. An empty Offer offers nothing.
+type Offer map[string][]string
+
+// Kind is what an import or export is.
+type Kind string
+
+// The kinds of the core specification, section 5.5.5.
+const (
+	Function Kind = "function"
+	Table    Kind = "table"
+	Memory   Kind = "memory"
+	Global   Kind = "global"
+)
+
+// Import is one name that a module asks for. A module may ask for a name twice.
+type Import struct {
+	Module, Name string
+	Kind         Kind
+}
+
+// Export is one name that a module gives.
+type Export struct {
+	Name string
+	Kind Kind
+}
+
+// Manifest is what a module's sections say about it.
+type Manifest struct {
+	Imports   []Import
+	Exports   []Export
+	MemoryMin uint32 // pages of 64 KiB
+	MemoryMax uint32 // pages; nothing unless HasMax
+	HasMax    bool
+	Functions int    // of its own, imports not counted
+	Size      int    // bytes
+	Digest    string // "sha256:" and 64 hex digits, of the bytes as they were given
+}
+
+// Modules gives the modules that are imported, without WASI, sorted, each once.
+func (m *Manifest) Modules() []string {
+	seen := map[string]bool{}
+	for _, i := range m.Imports {
+		if i.Module != wasiModule {
+			seen[i.Module] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+const (
+	kindFunction = 0
+	kindTable    = 1
+	kindMemory   = 2
+	kindGlobal   = 3
+)
+
+func kindOf(b byte) Kind {
+	return [...]Kind{kindFunction: Function, kindTable: Table, kindMemory: Memory, kindGlobal: Global}[b]
+}
+
+// Inspect reads a module's sections strictly, before anything is compiled, and reports every fault
+// at once. The Manifest is nil only if the bytes are no well-formed module; then there is one fault,
+// the first byte that is wrong. A module without faults may still be refused by [Engine.Compile],
+// which validates instructions and indexes. No bytes make Inspect panic (FuzzInspect).
+func Inspect(wasm []byte, offered Offer) (*Manifest, []error) {
+	s, err := readSections(wasm)
+	if err != nil {
+		return nil, []error{fmt.Errorf("the module cannot be read: %w", err)}
+	}
+	return s.judge(wasm, offered)
+}
+
+func (s *sections) judge(wasm []byte, offered Offer) (*Manifest, []error) {
+	digest := sha256.Sum256(wasm)
+	m := &Manifest{Functions: len(s.functions), Size: len(wasm), Digest: "sha256:" + hex.EncodeToString(digest[:])}
+	var f faults
+	if s.start {
+		f.add("has a start section, which would run before any bound of a call; export _initialize instead")
+	}
+	var funcs []uint32 // the type of each function: imports come first in the index space
+	for _, i := range s.imports {
+		m.Imports = append(m.Imports, Import{i.module, i.name, kindOf(i.kind)})
+		if i.kind != kindFunction {
+			f.add("imports %s %s: a guest has its own memories, tables and globals", kindOf(i.kind), dotted(i.module, i.name))
+			continue
+		}
+		funcs = append(funcs, i.typ)
+		if err := judgeImport(i.module, i.name, s.types[i.typ], offered); err != nil {
+			f.add("%w", err)
+		}
+	}
+	funcs = append(funcs, s.functions...)
+	s.judgeMemory(m, &f)
+	s.judgeTables(&f)
+	s.judgeExports(m, &f, funcs)
+	return m, f.list
+}
+
+// judgeImport is S2.
+func judgeImport(module, name string, sig signature, offered Offer) error {
+	want := shape()
+	functions, ok := offered[module]
+	switch {
+	case module == wasiModule:
+		if want, ok = wasiSignature(name); !ok {
+			return fmt.Errorf("imports %s: toolhost does not offer this function of WASI", dotted(module, name))
+		}
+	case !ok:
+		return fmt.Errorf("imports %s: toolhost offers no module %q", dotted(module, name), module)
+	case !slices.Contains(functions, name):
+		return fmt.Errorf("imports %s: module %q offers %s and no %q", dotted(module, name), module, strings.Join(functions, ", "), name)
+	}
+	if sig != want {
+		return fmt.Errorf("imports %s as %v, want %v", dotted(module, name), sig, want)
+	}
+	return nil
+}
+
+func (s *sections) judgeMemory(m *Manifest, f *faults) {
+	if len(s.memories) > 1 {
+		f.add("has %d memories, want one", len(s.memories))
+	}
+	for _, l := range s.memories {
+		if l.shared {
+			f.add("has a shared memory, which only threads need")
+		}
+	}
+	if len(s.memories) > 0 {
+		l := s.memories[0]
+		m.MemoryMin, m.MemoryMax, m.HasMax = l.min, l.max, l.hasMax
+	}
+}
+
+// judgeTables bounds the minimums: a table's memory is outside the memory limit. A maximum is not
+// asked for, because Go's linker writes none; table.grow is bounded by rewriting (doc.go).
+func (s *sections) judgeTables(f *faults) {
+	var total uint64
+	for _, t := range s.tables {
+		total += uint64(t.min)
+		if t.shared {
+			f.add("has a shared table")
+		}
+	}
+	if total > maxElements {
+		f.add("has tables of %d elements, at most %d are allowed", total, maxElements)
+	}
+}
+
+func (s *sections) judgeExports(m *Manifest, f *faults, funcs []uint32) {
+	found := map[string]rawExport{}
+	for _, e := range s.exports {
+		if e.kind > kindGlobal {
+			f.add("exports %s of unknown kind 0x%02x", plain(e.name), e.kind)
+			continue
+		}
+		if _, twice := found[e.name]; twice {
+			f.add("exports %s twice", plain(e.name))
+			continue
+		}
+		found[e.name] = e
+		m.Exports = append(m.Exports, Export{e.name, kindOf(e.kind)})
+	}
+	if e, ok := found["memory"]; !ok {
+		f.add("exports no memory")
+	} else if e.kind != kindMemory {
+		f.add("exports memory as a %s", kindOf(e.kind))
+	}
+	s.judgeFunction(f, found, funcs, "run", signature{results: string([]byte{typeI32})}, true)
+	s.judgeFunction(f, found, funcs, "_initialize", signature{}, false)
+}
+
+func (s *sections) judgeFunction(f *faults, found map[string]rawExport, funcs []uint32, name string, want signature, needed bool) {
+	e, ok := found[name]
+	switch {
+	case !ok && needed:
+		f.add("exports no %s, want %s: %v", name, name, want)
+	case !ok:
+	case e.kind != kindFunction:
+		f.add("exports %s as a %s, want %v", name, kindOf(e.kind), want)
+	case uint64(e.index) >= uint64(len(funcs)):
+		f.add("exports %s, but function %d does not exist", name, e.index)
+	case s.types[funcs[e.index]] != want:
+		f.add("exports %s as %v, want %v", name, s.types[funcs[e.index]], want)
+	}
+}
+
+// shape is the one signature of every offered function.
+func shape() signature {
+	return signature{params: string([]byte{typeI32, typeI32, typeI32, typeI32}), results: string([]byte{typeI64})}
+}
+
+// faults collects errors, each text once: Go modules import some names twice.
+type faults struct{ list []error }
+
+func (f *faults) add(format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	same := func(other error) bool { return other.Error() == err.Error() }
+	if !slices.ContainsFunc(f.list, same) {
+		f.list = append(f.list, err)
+	}
+}
+
+// plain quotes a foreign name unless it is an ordinary one, so that no control character of a
+// module reaches a terminal.
+func plain(name string) string {
+	odd := func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_'
+	}
+	if name == "" || strings.ContainsFunc(name, odd) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+func dotted(module, name string) string { return plain(module) + "." + plain(name) }

@@ -1,0 +1,147 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// Call is what one run may use. Zero bounds allow nothing (S11).
+type Call struct {
+	Time      time.Duration // over instantiation, _initialize and run together
+	HostCalls int           // calls of offered functions, toolhost.log not counted
+	LogBytes  int           // stdout, stderr and toolhost.log requests together
+	Functions Functions     // answers what the guest asks
+	Output    io.Writer     // the guest's stdout and stderr; nil drops them
+}
+
+// Usage is what one run used, however it ended.
+type Usage struct {
+	Time        time.Duration
+	Fuel        uint64 // 0 until guests are metered
+	MemoryBytes int64  // the linear memory at its largest
+	HostCalls   int
+}
+
+// call is the state of one run. It travels in the context, because host modules outlive calls.
+type call struct {
+	Call
+	output    *output
+	memory    linearMemory
+	hostCalls int
+	kept      *answer // S7
+	stopped   *Stop   // set by what ended the guest from the host's side
+}
+
+type callKey struct{}
+
+func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
+
+// errTime tells the call's own deadline from any of its caller's.
+var errTime = errors.New("the time of this call is used up")
+
+// Run makes an instance, initialises it, calls run and closes it (S4). It returns what run returned.
+// The error is a *Stop if the guest did not return from run, or if it returned another number than 0
+// after it was refused memory. Run may be called from several goroutines.
+func (m *Module) Run(ctx context.Context, given Call) (Usage, int32, error) {
+	m.running.RLock()
+	defer m.running.RUnlock()
+	if m.closed {
+		return Usage{}, 0, errors.New("the module is closed")
+	}
+	if given.Functions == nil {
+		return Usage{}, 0, errors.New("a call without Functions")
+	}
+	start := time.Now()
+	c := &call{Call: given, output: newOutput(given.Output, given.LogBytes), memory: linearMemory{limit: m.limit}}
+	ctx, cancel := context.WithTimeoutCause(ctx, given.Time, errTime)
+	defer cancel()
+	code, err := m.runInstance(context.WithValue(ctx, callKey{}, c), c)
+	err = c.verdict(ctx, code, err)
+	return Usage{Time: time.Since(start), MemoryBytes: int64(len(c.memory.bytes)), HostCalls: c.hostCalls}, code, err
+}
+
+func (m *Module) runInstance(ctx context.Context, c *call) (code int32, err error) {
+	defer func() { // instantiating is wazero's own code over the module's bytes
+		if r := recover(); r != nil {
+			code, err = 0, fmt.Errorf("panic while instantiating: %v", r)
+		}
+	}()
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	ctx = experimental.WithImportResolver(ctx, func(name string) api.Module { return m.hosts[name] })
+	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(
+		func(capacity, most uint64) experimental.LinearMemory { return c.memory.Allocate(capacity, most) }))
+	m.instances.Add(1)
+	guest, err := m.runtime.InstantiateModule(ctx, m.compiled, c.instanceConfig(ctx))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = guest.Close(ctx) }() // it holds no file; there is nothing to report
+	if initialize := guest.ExportedFunction("_initialize"); initialize != nil {
+		if _, err := initialize.Call(ctx); err != nil {
+			return 0, err
+		}
+	}
+	results, err := guest.ExportedFunction("run").Call(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return int32(uint32(results[0])), nil
+}
+
+// stop ends the guest from within a host function: wazero unwinds the guest's stack at a panic and
+// gives it back as an error, which verdict replaces by what is remembered here.
+func (c *call) stop(reason Reason, err error) {
+	if c.stopped == nil {
+		c.stopped = &Stop{Reason: reason, Err: err}
+	}
+	panic(c.stopped)
+}
+
+// stopDone ends the guest because its context has ended.
+func (c *call) stopDone(ctx context.Context) {
+	s := doneStop(ctx)
+	c.stop(s.Reason, s.Err)
+}
+
+func doneStop(ctx context.Context) *Stop {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, errTime) {
+		return &Stop{Reason: Deadline, Err: cause}
+	}
+	return &Stop{Reason: Cancelled, Err: cause}
+}
+
+// verdict says how the guest ended. What the host did comes first, then the context, because wazero
+// reports both as exit codes that a guest could choose; then the refused growth, which explains
+// what looks like the guest's own end; what is left is a trap.
+func (c *call) verdict(ctx context.Context, code int32, err error) error {
+	grew := c.memory.refused
+	switch {
+	case err == nil && code == 0:
+		return nil
+	case err == nil && grew:
+		return c.outOfMemory(fmt.Sprintf("run returned %d", code))
+	case err == nil:
+		return nil
+	case c.stopped != nil && (c.stopped.Reason != Exit || !grew):
+		return c.stopped
+	case c.stopped == nil && ctx.Err() != nil:
+		return doneStop(ctx)
+	case grew:
+		return c.outOfMemory(firstLine(err.Error()))
+	default:
+		return &Stop{Reason: Trap, Err: errors.New(firstLine(err.Error()))}
+	}
+}
+
+func (c *call) outOfMemory(then string) error {
+	return &Stop{Reason: OutOfMemory, Err: fmt.Errorf("growth beyond %d bytes was refused; then: %s", c.memory.limit, then)}
+}

@@ -1,0 +1,361 @@
+package sandbox
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Bounds of a module (S1). Each is far above what Go, C, Rust and AssemblyScript guests need
+// and keeps what the compiler allocates for a module in proportion to the module's size.
+const (
+	maxModule   = 64 << 20 // bytes of a module; goja compiled by Go has 19 million
+	maxName     = 1 << 10  // bytes of a name
+	maxTypes    = 10_000
+	maxParams   = 128 // of one function type
+	maxResults  = 16
+	maxImports  = 1_000
+	maxFuncs    = 100_000
+	maxTables   = 16
+	maxMemories = 16 // more than one are read, to be refused in clear words
+	maxElements = 100_000 // of all tables' minimums together: memory outside the memory limit
+	maxGlobals  = 10_000
+	maxExports  = 1_000
+	maxSegments = 250_000 // data or element segments; Go makes one for each gap: 36,000 in a small guest
+	maxInits    = 200_000 // elements that segments name, together
+	// maxLocals bounds one function: ten bytes can declare four thousand million locals, which wazero
+	// would allocate, and the compiler's work grows faster than their number.
+	maxLocals    = 5_000
+	maxAllLocals = 2_000_000
+	// maxBody bounds one function's code in bytes, for the same reason.
+	maxBody = 4 << 20
+)
+
+// Section numbers (core specification 2.0, section 5.5.2).
+const (
+	sectionCustom    = 0
+	sectionType      = 1
+	sectionImport    = 2
+	sectionFunction  = 3
+	sectionTable     = 4
+	sectionMemory    = 5
+	sectionGlobal    = 6
+	sectionExport    = 7
+	sectionStart     = 8
+	sectionElement   = 9
+	sectionCode      = 10
+	sectionData      = 11
+	sectionDataCount = 12
+)
+
+// signature holds the value types of a function type, a byte each.
+type signature struct{ params, results string }
+
+func (s signature) String() string {
+	return "(" + typeList(s.params) + ") -> " + resultText(s.results)
+}
+
+func resultText(results string) string {
+	if len(results) == 1 {
+		return valueName(results[0])
+	}
+	return "(" + typeList(results) + ")"
+}
+
+func typeList(types string) string {
+	names := make([]string, len(types))
+	for i := range types {
+		names[i] = valueName(types[i])
+	}
+	return strings.Join(names, ", ")
+}
+
+// rawImport and rawExport are the entries as they stand in the module.
+type rawImport struct {
+	module, name string
+	kind         byte
+	typ          uint32 // of a function
+}
+
+type rawExport struct {
+	name  string
+	kind  byte
+	index uint32
+}
+
+// sections is what the module's sections say, well formed but not yet judged.
+type sections struct {
+	types     []signature
+	imports   []rawImport
+	functions []uint32 // type of each function of the module's own
+	tables    []limits
+	memories  []limits
+	globals   int
+	exports   []rawExport
+	start     bool
+	segments  int // data segments
+	bodies    int
+	dataCount int // -1: no such section
+	locals    int
+	inits     int
+	plain     []byte // the module without its custom sections
+}
+
+// readSections reads a whole module; its error names the first byte that is wrong.
+func readSections(wasm []byte) (*sections, error) {
+	r := &reader{data: wasm}
+	if len(wasm) > maxModule {
+		r.fail("a module of %d bytes, at most %d are allowed", len(wasm), maxModule)
+	}
+	if head := r.take(8); r.err == nil && !bytes.Equal(head, []byte("\x00asm\x01\x00\x00\x00")) {
+		r.pos = 0
+		r.fail("this is no WebAssembly module of version 1")
+	}
+	s := &sections{dataCount: -1}
+	custom := []bool{}
+	spans := []int{r.pos}
+	last := 0
+	for r.more() {
+		id := r.byte()
+		if id != sectionCustom {
+			place := sectionPlace(id)
+			if place <= last {
+				r.fail("section %d is unknown, repeated or out of order", id)
+			}
+			last = place
+		}
+		body := r.part(r.u32())
+		s.read(id, body)
+		body.end(r)
+		custom = append(custom, id == sectionCustom)
+		spans = append(spans, r.pos)
+	}
+	if r.err == nil && s.bodies != len(s.functions) {
+		r.fail("%d functions with %d bodies", len(s.functions), s.bodies)
+	}
+	if r.err == nil && s.dataCount >= 0 && s.dataCount != s.segments {
+		r.fail("%d data segments announced, there are %d", s.dataCount, s.segments)
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	s.plain = withoutCustom(wasm, spans, custom)
+	return s, nil
+}
+
+// sectionPlace orders the sections; the data count stands before the code. Zero is no place.
+func sectionPlace(id byte) int {
+	switch {
+	case id == sectionDataCount:
+		return 2*sectionElement + 1
+	case id <= sectionData:
+		return 2 * int(id)
+	default:
+		return 0
+	}
+}
+
+// withoutCustom leaves out what carries no meaning but would be parsed by the compiler, names
+// and their counts first of all. A section i reaches from spans[i] to spans[i+1].
+func withoutCustom(wasm []byte, spans []int, custom []bool) []byte {
+	plain := make([]byte, 0, len(wasm))
+	plain = append(plain, wasm[:spans[0]]...)
+	for i, skip := range custom {
+		if !skip {
+			plain = append(plain, wasm[spans[i]:spans[i+1]]...)
+		}
+	}
+	return plain
+}
+
+func (s *sections) read(id byte, r *reader) {
+	switch id {
+	case sectionCustom:
+		r.name()
+		r.take(uint32(r.left()))
+	case sectionType:
+		s.readTypes(r)
+	case sectionImport:
+		s.readImports(r)
+	case sectionFunction:
+		for range r.count("functions", maxFuncs) {
+			s.functions = append(s.functions, s.typeIndex(r))
+		}
+	case sectionTable:
+		for range r.count("tables", maxTables) {
+			r.refType()
+			s.tables = append(s.tables, r.limits())
+		}
+	case sectionMemory:
+		for range r.count("memories", maxMemories) {
+			s.memories = append(s.memories, r.limits())
+		}
+	case sectionGlobal:
+		for range r.count("globals", maxGlobals) {
+			s.readGlobalType(r)
+			r.constant()
+			s.globals++
+		}
+	case sectionExport:
+		for range r.count("exports", maxExports) {
+			s.exports = append(s.exports, rawExport{name: r.name(), kind: r.byte(), index: r.u32()})
+		}
+	case sectionStart:
+		r.u32()
+		s.start = true
+	case sectionElement:
+		s.readElements(r)
+	case sectionDataCount:
+		s.dataCount = int(r.u32())
+	case sectionCode:
+		s.readCode(r)
+	case sectionData:
+		s.readData(r)
+	}
+}
+
+func (s *sections) readTypes(r *reader) {
+	for range r.count("types", maxTypes) {
+		if form := r.byte(); form != 0x60 {
+			r.fail("type form 0x%02x is no function type", form)
+		}
+		var sig signature
+		sig.params = readValueTypes(r, "parameters", maxParams)
+		sig.results = readValueTypes(r, "results", maxResults)
+		if r.err != nil {
+			return
+		}
+		s.types = append(s.types, sig)
+	}
+}
+
+func readValueTypes(r *reader, what string, limit int) string {
+	var types []byte
+	for range r.count(what, limit) {
+		types = append(types, r.valueType())
+	}
+	return string(types)
+}
+
+func (s *sections) typeIndex(r *reader) uint32 {
+	index := r.u32()
+	if r.err == nil && uint64(index) >= uint64(len(s.types)) {
+		r.fail("type %d does not exist", index)
+	}
+	return index
+}
+
+func (s *sections) readGlobalType(r *reader) {
+	r.valueType()
+	if mutable := r.byte(); mutable > 1 {
+		r.fail("0x%02x says nothing about a global", mutable)
+	}
+}
+
+func (s *sections) readImports(r *reader) {
+	for range r.count("imports", maxImports) {
+		i := rawImport{module: r.name(), name: r.name(), kind: r.byte()}
+		switch i.kind {
+		case kindFunction:
+			i.typ = s.typeIndex(r)
+		case kindTable:
+			r.refType()
+			r.limits()
+		case kindMemory:
+			r.limits()
+		case kindGlobal:
+			s.readGlobalType(r)
+		default:
+			r.fail("import kind 0x%02x", i.kind)
+		}
+		if r.err != nil {
+			return
+		}
+		s.imports = append(s.imports, i)
+	}
+}
+
+// readElements follows section 5.5.12: bit 0 passive or declarative, bit 1 an explicit table or
+// declarative, bit 2 expressions in place of function indexes.
+func (s *sections) readElements(r *reader) {
+	for range r.count("element segments", maxSegments) {
+		flags := r.u32()
+		if flags > 7 {
+			r.fail("element segment of kind %d", flags)
+			return
+		}
+		if flags&1 == 0 {
+			if flags&2 != 0 {
+				r.u32()
+			}
+			r.constant()
+		}
+		if flags&3 != 0 {
+			if flags&4 != 0 {
+				r.refType()
+			} else if kind := r.byte(); kind != 0 {
+				r.fail("element kind 0x%02x", kind)
+			}
+		}
+		inits := r.count("elements", maxInits)
+		for range inits {
+			if flags&4 != 0 {
+				r.constant()
+			} else {
+				r.u32()
+			}
+		}
+		if s.inits += int(inits); s.inits > maxInits {
+			r.fail("more than %d elements", maxInits)
+		}
+		if r.err != nil {
+			return
+		}
+	}
+}
+
+// readCode reads the declarations of locals and skips the instructions: wazero validates them.
+func (s *sections) readCode(r *reader) {
+	for range r.count("bodies", maxFuncs) {
+		size := r.u32()
+		if size > maxBody {
+			r.fail("a function of %d bytes, at most %d are allowed", size, maxBody)
+		}
+		body := r.part(size)
+		var locals uint64
+		for range body.count("local declarations", maxLocals) {
+			locals += uint64(body.u32())
+			body.valueType()
+		}
+		s.locals += int(min(locals, maxAllLocals))
+		if locals > maxLocals || s.locals > maxAllLocals {
+			body.fail("%d locals in one function and %d in all, at most %d and %d are allowed",
+				locals, s.locals, maxLocals, maxAllLocals)
+		}
+		body.take(uint32(body.left()))
+		body.end(r)
+		if r.err != nil {
+			return
+		}
+		s.bodies++
+	}
+}
+
+func (s *sections) readData(r *reader) {
+	for range r.count("data segments", maxSegments) {
+		switch kind := r.u32(); kind {
+		case 0:
+			r.constant()
+		case 1:
+		case 2:
+			r.u32()
+			r.constant()
+		default:
+			r.fail("data segment of kind %d", kind)
+		}
+		r.take(r.u32())
+		if r.err != nil {
+			return
+		}
+		s.segments++
+	}
+}
