@@ -12,7 +12,7 @@ import (
 func (s section) capabilities() []Capability {
 	var list []Capability
 	for _, table := range s.each("capabilities") {
-		c := Capability{Place: table.place(), Name: table.named()}
+		c := Capability{Place: table.place(), Name: table.itemName()}
 		table.require("kind", `kind = "records"`)
 		kind, ok := table.text("kind")
 		if !ok {
@@ -154,7 +154,7 @@ func (s section) scope() (everyone bool, clauses []Clause) {
 			s.r.report(item.line, "%s: found %s, expected { column, is, else }", s.at("scope"), found(item))
 			continue
 		}
-		clauses = append(clauses, section{r: s.r, node: item, key: "scope", path: s.at("scope")}.clause())
+		clauses = append(clauses, section{r: s.r, node: item, key: "scope", path: s.at("scope"), one: true}.clause())
 	}
 	return false, clauses
 }

@@ -148,11 +148,15 @@ func Parse(path string, data []byte, o Options) (*Config, error) {
 		Digest: "sha256:" + hex.EncodeToString(sum[:]),
 	}
 	r := &reader{file: c.Name, dir: c.Dir, env: o.Env, reserved: o.ReservedCodes}
-	if root, ok := r.parse(data); ok {
+	root, ok := r.parse(data)
+	if ok {
 		r.config(root, c)
 	}
-	if err := r.err(); err != nil {
-		return nil, err
+	if faults := r.err(); faults != nil {
+		if ok {
+			faults.partial = c
+		}
+		return nil, faults
 	}
 	return c, nil
 }

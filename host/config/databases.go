@@ -12,7 +12,7 @@ func (s section) databases() []Database {
 	for _, table := range s.each("databases") {
 		table.known([]string{"url"})
 		table.require("url", `url = "sqlite:var/desk.db"`)
-		list = append(list, Database{Place: table.place(), Name: table.named(), File: table.databaseFile()})
+		list = append(list, Database{Place: table.place(), Name: table.itemName(), File: table.databaseFile()})
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
 	return list

@@ -35,9 +35,18 @@ func (f Fault) String() string {
 }
 
 // Faults is all that is wrong in one file, sorted by line, never empty.
+//
+//nolint:errname // "fault" is the word that people see, in the output and in the docs
 type Faults struct {
 	List []Fault
+
+	partial *Config
 }
+
+// Partial gives what could be read of a config that has faults, so that a
+// loader can look for further faults and tell all of them at once. It must
+// never be run. It is nil where nothing could be read, and for sessions.
+func (f *Faults) Partial() *Config { return f.partial }
 
 // Error prints each fault on a line of its own, then how many there are.
 func (f *Faults) Error() string {
@@ -62,9 +71,9 @@ func (r *reader) report(line int, format string, args ...any) {
 	})
 }
 
-// err gives the faults so far as an error, or nil. Faults of one line stay in
-// the order in which they were found.
-func (r *reader) err() error {
+// err gives the faults so far, or nil. Faults of one line stay in the order in
+// which they were found.
+func (r *reader) err() *Faults {
 	if len(r.faults) == 0 {
 		return nil
 	}

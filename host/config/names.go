@@ -17,7 +17,7 @@ func newPattern(what, form string) pattern {
 
 // Read only. Each is anchored: a name is matched whole.
 var (
-	itemName      = newPattern("a name", `^[a-z][a-z0-9_-]{0,63}$`)
+	configName    = newPattern("a name", `^[a-z][a-z0-9_-]{0,63}$`)
 	roleName      = newPattern("a role", `^[a-z][a-z0-9_]{0,31}$`)
 	attributeName = newPattern("an attribute name", `^[a-z][a-z0-9_]{0,31}$`)
 	sqlName       = newPattern("an SQL name", `^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
@@ -33,9 +33,9 @@ func (r *reader) matches(w word, at string, p pattern) bool {
 	return false
 }
 
-// named gives the X of a section like [tools.X], and reports one that does not have the form of a name.
-func (s section) named() string {
-	s.r.matches(word{text: s.key, line: s.node.line}, s.path, itemName)
+// itemName gives the X of a section like [tools.X], and reports one that does not have the form of a name.
+func (s section) itemName() string {
+	s.r.matches(word{text: s.key, line: s.node.line}, s.path, configName)
 	return s.key
 }
 

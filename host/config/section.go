@@ -26,10 +26,19 @@ type section struct {
 	node *node
 	key  string // of the table in the one around it
 	path string // "", "[tools.get_order]" or "[tools.get_order] limits"
+	one  bool   // a fault in a value names the section alone: one clause of a scope, say
 }
 
-// at names a key of the section: "[limits] time".
+// at says where the value of a key stands: "[limits] time".
 func (s section) at(key string) string {
+	if s.one {
+		return s.path
+	}
+	return s.named(key)
+}
+
+// named gives a key with the section that it stands in.
+func (s section) named(key string) string {
 	switch {
 	case s.path == "":
 		return showKey(key)
@@ -56,13 +65,14 @@ func (s section) known(keys []string, refused ...string) {
 		switch {
 		case slices.Contains(keys, key):
 		case slices.Contains(refused, key):
-			name := s.at(key)
+			name := s.named(key)
 			if s.path == "" {
 				name = "[" + key + "]"
 			}
 			s.r.report(s.node.table[key].line, "%s", notEnforced(name))
 		default:
-			s.fault(key, "unknown key%s; known here: %s", didYouMean(key, keys), strings.Join(keys, ", "))
+			s.r.report(s.node.table[key].line, "%s: unknown key%s; known here: %s",
+				s.named(key), didYouMean(key, keys), strings.Join(keys, ", "))
 		}
 	}
 }
@@ -131,7 +141,7 @@ func (r *reader) text(n *node, at string) (string, bool) {
 		r.report(n.line, "%s: found %s, expected a string", at, found(n))
 		return "", false
 	case text == "":
-		r.report(n.line, "%s: an empty string", at)
+		r.report(n.line, "%s: an empty string; write a value or remove the key", at)
 		return "", false
 	case utf8.RuneCountInString(text) > maxText:
 		r.report(n.line, "%s: longer than %d characters", at, maxText)
@@ -143,8 +153,8 @@ func (r *reader) text(n *node, at string) (string, bool) {
 	return text, true
 }
 
-// words gives the array of strings at key, without those that have a fault. A
-// string that stands there twice is one.
+// words gives the array of strings at key, without those that have a fault; a
+// string that stands there twice has one.
 func (s section) words(key string) []word {
 	n := s.node.table[key]
 	if n == nil {

@@ -84,7 +84,7 @@ func (s section) fields() Session {
 		Role:    s.sessionValue("role"),
 	}
 	if n := s.node.table["role"]; n != nil && n.scalar == "" {
-		s.fault("role", "an empty string")
+		s.fault("role", "an empty string; a session has a role")
 	}
 	return session
 }

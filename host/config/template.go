@@ -94,7 +94,6 @@ func (s section) template(key string, takes ...Space) (Template, bool) {
 	if !ok {
 		return Template{}, false
 	}
-	line, at := s.node.table[key].line, s.at(key)
 	t := Template{source: source}
 	for rest := source; rest != ""; {
 		open := strings.IndexAny(rest, "{}")
@@ -105,82 +104,95 @@ func (s section) template(key string, takes ...Space) (Template, bool) {
 		if open > 0 {
 			t.parts = append(t.parts, piece{text: rest[:open]})
 		}
-		end := strings.IndexByte(rest[open:], '}')
-		var m []string
-		if rest[open] == '{' && end > 0 {
-			m = reference.FindStringSubmatch(rest[open+1 : open+end])
-		}
-		if m == nil {
-			s.r.report(line, "%s: %s holds a brace that names no value; a reference looks like {session.tenant}", at, quote(source))
+		ref, after, found := cutReference(rest[open:])
+		if !found {
+			s.fault(key, "%s holds a brace that names no value; a reference looks like {session.tenant}", quote(source))
 			return Template{}, false
 		}
-		rest = rest[open+end+1:]
-		p, good := s.r.resolve(Ref{Space: Space(m[1]), Name: m[2]}, word{text: at, line: line}, takes)
-		ok = ok && good
+		p, good := s.resolve(key, ref, takes)
 		t.parts = append(t.parts, p)
+		rest, ok = after, ok && good
 	}
 	return t, ok
 }
 
-// resolve checks one reference. What the environment gives becomes literal text.
-func (r *reader) resolve(ref Ref, at word, takes []Space) (piece, bool) {
-	fault := func(format string, args ...any) (piece, bool) {
-		r.report(at.line, at.text+": "+format, args...)
-		return piece{}, false
+// cutReference takes the reference off the front of text, which begins with a brace.
+func cutReference(text string) (ref Ref, after string, ok bool) {
+	inner, after, ok := strings.Cut(text, "}")
+	if !ok || !strings.HasPrefix(inner, "{") {
+		return Ref{}, "", false
 	}
+	m := reference.FindStringSubmatch(inner[1:])
+	if m == nil {
+		return Ref{}, "", false
+	}
+	return Ref{Space: Space(m[1]), Name: m[2]}, after, true
+}
+
+// resolve checks one reference. What the environment gives becomes literal text.
+func (s section) resolve(key string, ref Ref, takes []Space) (piece, bool) {
+	shown := quote(ref.String())
 	switch ref.Space {
 	case SpaceSession, SpaceArgs, SpaceEnv:
 	case "facts", "values", "approval":
-		return fault("%s", notEnforced(quote(ref.String())))
+		s.fault(key, "%s", notEnforced(shown))
+		return piece{}, false
 	default:
-		spaces := []string{"session", "args", "env"}
-		return fault("%s names no value%s; a reference begins with session, args or env",
-			quote(ref.String()), didYouMean(string(ref.Space), spaces))
+		s.fault(key, "%s names no value%s; a reference begins with session, args or env",
+			shown, didYouMean(string(ref.Space), []string{"session", "args", "env"}))
+		return piece{}, false
 	}
 	if !slices.Contains(takes, ref.Space) {
-		return fault("%s may not stand here; %s", quote(ref.String()), whatMayStand(takes))
+		s.fault(key, "%s may not stand here; this key takes %s", shown, showSpaces(takes))
+		return piece{}, false
 	}
 	switch ref.Space {
 	case SpaceSession:
-		return piece{ref: ref}, r.sessionValue(ref, at)
+		return piece{ref: ref}, s.namesSession(key, ref)
 	case SpaceEnv:
-		value, ok := r.variable(ref.Name)
-		switch {
-		case !ok:
-			return fault("the environment variable %s is not set", ref.Name)
-		case !utf8.ValidString(value) || strings.ContainsFunc(value, hidden):
-			return fault("the environment variable %s holds a control character or is not valid UTF-8", ref.Name)
-		}
-		return piece{text: value}, true
+		value, ok := s.variable(key, ref.Name)
+		return piece{text: value}, ok
 	}
 	return piece{ref: ref}, true
 }
 
-func (r *reader) variable(name string) (string, bool) {
-	if r.env == nil {
-		return "", false
+// variable gives the value of an environment variable. No fault shows it.
+func (s section) variable(key, name string) (string, bool) {
+	value, ok := "", false
+	if s.r.env != nil {
+		value, ok = s.r.env(name)
 	}
-	return r.env(name)
+	switch {
+	case !ok:
+		s.fault(key, "the environment variable %s is not set", name)
+	case !utf8.ValidString(value) || strings.ContainsFunc(value, hidden):
+		s.fault(key, "the environment variable %s holds a control character or is not valid UTF-8", name)
+		ok = false
+	}
+	return value, ok
 }
 
-// sessionValue reports a name that no session can have a value for.
-func (r *reader) sessionValue(ref Ref, at word) bool {
-	names := append(slices.Clone(r.attributes), sessionFields()...)
-	if r.anySession || slices.Contains(names, ref.Name) {
+// namesSession reports a reference for which no session can have a value.
+func (s section) namesSession(key string, ref Ref) bool {
+	names := append(slices.Clone(s.r.attributes), sessionFields()...)
+	if s.r.anySession || slices.Contains(names, ref.Name) {
 		return true
 	}
-	r.report(at.line, "%s: %s is no session value (%s)%s", at.text, quote(ref.String()),
-		strings.Join(names, ", "), didYouMean(ref.Name, names))
+	hint := nearest(ref.Name, names)
+	if hint != "" {
+		hint = "; did you mean " + quote(Ref{Space: SpaceSession, Name: hint}.String()) + "?"
+	}
+	s.fault(key, "%s is no session value (%s)%s", quote(ref.String()), strings.Join(names, ", "), hint)
 	return false
 }
 
-func whatMayStand(takes []Space) string {
-	if len(takes) == 0 {
-		return "only literal text may"
+func showSpaces(spaces []Space) string {
+	if len(spaces) == 0 {
+		return "no reference"
 	}
-	list := make([]string, len(takes))
-	for i, space := range takes {
+	list := make([]string, len(spaces))
+	for i, space := range spaces {
 		list[i] = "{" + string(space) + ".x}"
 	}
-	return "only literal text and " + strings.Join(list, " and ") + " may"
+	return strings.Join(list, " or ")
 }

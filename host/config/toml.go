@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
@@ -102,7 +103,7 @@ func (r *reader) decode(data []byte) (map[string]any, bool) {
 		if errors.As(err, &decode) {
 			line, _ = decode.Position()
 		}
-		r.report(line, "not valid TOML: %s", clean(err.Error()))
+		r.report(line, "not valid TOML: %s", clean(strings.TrimPrefix(err.Error(), "toml: ")))
 		return nil, false
 	}
 	if !same(first, second) {

@@ -26,7 +26,7 @@ func (s section) tool(top section, limits Limits) Tool {
 	s.known(
 		[]string{"plugin", "effect", "callers", "not_available", "limits", "grants"},
 		"facts", "rules", "approve")
-	t := Tool{Place: s.place(), Name: s.named()}
+	t := Tool{Place: s.place(), Name: s.itemName()}
 	t.Plugin = s.plugin()
 	t.Effect = s.effect()
 	s.require("callers", `callers = ["staff"], or [] for nobody`)
