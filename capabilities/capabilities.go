@@ -1,0 +1,92 @@
+// Package capabilities holds what a tool can be granted: one file, or a few of
+// one name, for each kind.
+//
+// A capability has one check with two callers: the gate, which holds an
+// argument against it before any guest code runs, and the host function, which
+// holds whatever the guest asks for against the same code. A host function is a
+// pure function from request to answer; it never sees guest memory.
+//
+// What a guest may not have it does not get, and it cannot tell why: the true
+// reason goes into Answer.Reason, for the record alone.
+package capabilities
+
+import (
+	"context"
+
+	"github.com/toolhost/toolhost/host/strictjson"
+)
+
+// Kind is one kind of capability, as guests see it: a module of functions.
+type Kind struct {
+	Name      string
+	Functions []string
+	Instance  string // the member of a request that names the capability
+}
+
+// Kinds is the table of all kinds. Nothing registers itself.
+func Kinds() []Kind {
+	return []Kind{
+		{Name: "records", Functions: []string{"get", "list", "search"}, Instance: "from"},
+	}
+}
+
+// KindNamed finds a kind by its name.
+func KindNamed(name string) (Kind, bool) {
+	for _, k := range Kinds() {
+		if k.Name == name {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}
+
+// Status is what a guest is told of a request; docs/abi.md gives the numbers.
+// The zero status is OK because the ABI wants it so; no code of ours leaves a
+// status to chance.
+type Status uint32
+
+// The statuses that a capability can answer with. 1 is the sandbox's own: a
+// response that did not fit.
+const (
+	OK           Status = 0
+	NotAvailable Status = 2 // no such thing within reach
+	Denied       Status = 3 // not granted, whatever there is
+	Invalid      Status = 4 // the request is not understood
+)
+
+// Word is the status as records and logs show it.
+func (s Status) Word() string {
+	switch s {
+	case OK:
+		return "ok"
+	case NotAvailable:
+		return "not_available"
+	case Denied:
+		return "denied"
+	case Invalid:
+		return "invalid"
+	default:
+		return "unknown"
+	}
+}
+
+// Answer is what a host function gives.
+type Answer struct {
+	Status Status
+	Body   []byte // JSON; empty for NotAvailable
+	Reason string // for the record: why the status is not OK
+}
+
+// Reach is one capability within the bounds of one call: the session's scope
+// and what the grant narrows. An error means that the host could not do its
+// part (a database that does not answer, a row that is not what its types
+// say); it ends the call.
+type Reach interface {
+	Call(ctx context.Context, function string, request strictjson.Value) (Answer, error)
+}
+
+// refuse answers with words for the plugin's author and a reason for the record.
+func refuse(s Status, words, reason string) Answer {
+	body := strictjson.AppendString([]byte(`{"error":`), words)
+	return Answer{Status: s, Body: append(body, '}'), Reason: reason}
+}

@@ -1,0 +1,146 @@
+package capabilities
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	_ "modernc.org/sqlite" // the driver "sqlite", without cgo
+)
+
+// Database is a connection pool that can only read.
+type Database struct {
+	Name  string // as the config names it
+	db    *sql.DB
+	reads atomic.Uint64
+}
+
+// OpenSQLite opens a SQLite file read-only. The file must be there: opening
+// must never make an empty database that then denies in a confusing way.
+func OpenSQLite(name, file string) (*Database, error) {
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, errors.New("is not there")
+	case err != nil:
+		return nil, errors.New("cannot be opened")
+	case !info.Mode().IsRegular():
+		return nil, errors.New("is no regular file")
+	}
+	options := url.Values{
+		"mode": {"ro"},
+		// A misspelt column in double quotes must not become a string.
+		"_dqs": {"0"},
+		"_pragma": {
+			"query_only(1)",
+			"trusted_schema(0)", // no side effects from what a schema holds
+			"cell_size_check(1)",
+			"busy_timeout(1000)", // milliseconds that a writer may hold us up
+		},
+	}
+	dsn := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath(), RawQuery: options.Encode()}).String()
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, fmt.Errorf("cannot be opened: %w", err)
+	}
+	db.SetMaxOpenConns(8)
+	db.SetMaxIdleConns(8)
+	if _, err := db.Exec("SELECT count(*) FROM sqlite_schema"); err != nil {
+		_ = db.Close() // the first error is the one to tell
+		return nil, errors.New("is no SQLite database, or cannot be read")
+	}
+	return &Database{Name: name, db: db}, nil
+}
+
+// Reads counts the queries made since the database was opened, those that
+// check a table at load left out. A test reads it to show that a refused call
+// asked nothing.
+func (d *Database) Reads() uint64 { return d.reads.Load() }
+
+// Close closes every connection.
+func (d *Database) Close() error { return d.db.Close() }
+
+// Statement is one prepared query on a Database.
+type Statement struct {
+	d *Database
+	s *sql.Stmt
+}
+
+// Prepare prepares a query of ours; guests and models bring values, never SQL.
+func (d *Database) Prepare(ctx context.Context, query string) (*Statement, error) {
+	s, err := d.db.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return &Statement{d: d, s: s}, nil
+}
+
+// Row runs the query and reads its one row.
+func (s *Statement) Row(ctx context.Context, args, into []any) error {
+	s.d.reads.Add(1)
+	return s.s.QueryRowContext(ctx, args...).Scan(into...)
+}
+
+// rows runs a query that was built for one request.
+func (d *Database) rows(ctx context.Context, query string, args []any) (*sql.Rows, error) {
+	d.reads.Add(1)
+	return d.db.QueryContext(ctx, query, args...)
+}
+
+// A tableColumn is what the schema says of a column.
+type tableColumn struct {
+	declared string // upper case, as SQLite's affinity rules read it
+	notNull  bool
+	pk       int
+}
+
+// columns reads a table's columns; ok is false where there is no such table.
+func (d *Database) columns(ctx context.Context, table string) (columns map[string]tableColumn, ok bool, err error) {
+	rows, err := d.db.QueryContext(ctx, `SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?)`, table)
+	if err != nil {
+		return nil, false, err
+	}
+	defer rows.Close()
+	columns = map[string]tableColumn{}
+	for rows.Next() {
+		var name string
+		var c tableColumn
+		if err := rows.Scan(&name, &c.declared, &c.notNull, &c.pk); err != nil {
+			return nil, false, err
+		}
+		c.declared = strings.ToUpper(c.declared)
+		columns[name] = c
+	}
+	return columns, len(columns) > 0, rows.Err()
+}
+
+// Columns gives the names of a table's columns; none where there is no such table.
+func (d *Database) Columns(ctx context.Context, table string) (map[string]bool, error) {
+	columns, _, err := d.columns(ctx, table)
+	names := map[string]bool{}
+	for name := range columns {
+		names[name] = true
+	}
+	return names, err
+}
+
+// unique tells whether a column alone can name one row: the rowid, or a unique
+// index that covers every row.
+func (d *Database) unique(ctx context.Context, table, column string, c tableColumn) (bool, error) {
+	if c.pk == 1 && c.declared == "INTEGER" {
+		var others int
+		err := d.db.QueryRowContext(ctx, `SELECT count(*) FROM pragma_table_xinfo(?) WHERE pk > 1`, table).Scan(&others)
+		return others == 0, err
+	}
+	var found int
+	err := d.db.QueryRowContext(ctx, `SELECT count(*) FROM pragma_index_list(?1) AS l
+		WHERE l."unique" = 1 AND l.partial = 0
+		AND (SELECT count(*) FROM pragma_index_info(l.name)) = 1
+		AND (SELECT name FROM pragma_index_info(l.name)) = ?2`, table, column).Scan(&found)
+	return found > 0 && c.notNull, err
+}

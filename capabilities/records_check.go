@@ -1,0 +1,107 @@
+package capabilities
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// The one check of the kind "records", with its two callers: the caller gate
+// (Check) and the host functions (records_functions.go).
+
+// Verdict is what the check found about one key. The zero Verdict denies.
+type Verdict struct {
+	Found  bool // a row has exactly this key
+	Failed int  // index of the first scope clause that does not hold; -1: all hold
+}
+
+// Within tells whether the row is there and every clause holds.
+func (v Verdict) Within() bool { return v.Found && v.Failed == -1 }
+
+// Check looks one key up for the gate. Whatever the answer, it is one query
+// that gives one row, so that "not there" and "not yours" cost the same.
+func (r *Records) Check(ctx context.Context, key string, want []string) (Verdict, error) {
+	row := r.newRow(nil)
+	if err := r.gate.Row(ctx, lookupArgs(key, want), row.into()); err != nil {
+		return Verdict{}, fmt.Errorf("table %q cannot be read: %w", r.c.Table, err)
+	}
+	return row.verdict(key, want), nil
+}
+
+// lookupSQL asks for one key: how many rows match, the key and scope columns
+// as they are stored, whether each clause holds, and the wanted columns. As an
+// aggregate it gives one row whatever is there; over one row, max(x) is x.
+func (r *Records) lookupSQL(columns []string) string {
+	parts := []string{"count(*)", "max(" + quote(r.c.Key) + ")"}
+	for i, name := range r.c.Scope {
+		parts = append(parts,
+			fmt.Sprintf("max(%s)", quote(name)),
+			fmt.Sprintf("coalesce(max(%s = ?%d), 0)", quote(name), i+2))
+	}
+	for _, name := range columns {
+		parts = append(parts, "max("+r.value(name)+")")
+	}
+	return fmt.Sprintf("SELECT %s FROM %s WHERE %s = ?1", strings.Join(parts, ", "), quote(r.c.Table), quote(r.c.Key))
+}
+
+func lookupArgs(key string, want []string) []any {
+	args := make([]any, 1, 1+len(want))
+	args[0] = key
+	for _, w := range want {
+		args = append(args, w)
+	}
+	return args
+}
+
+// A lookupRow is the one row that lookupSQL gives.
+type lookupRow struct {
+	count  int64
+	key    any
+	scope  []any
+	holds  []int64
+	values []any
+}
+
+func (r *Records) newRow(columns []string) *lookupRow {
+	n := len(r.c.Scope)
+	return &lookupRow{scope: make([]any, n), holds: make([]int64, n), values: make([]any, len(columns))}
+}
+
+func (l *lookupRow) into() []any {
+	into := make([]any, 0, 2+2*len(l.scope)+len(l.values))
+	into = append(into, &l.count, &l.key)
+	for i := range l.scope {
+		into = append(into, &l.scope[i], &l.holds[i])
+	}
+	for i := range l.values {
+		into = append(into, &l.values[i])
+	}
+	return into
+}
+
+// verdict compares again what came back: a collation or an affinity in the
+// database may call two keys equal that are not, and a cancelled scan has
+// given another query's row before.
+func (l *lookupRow) verdict(key string, want []string) Verdict {
+	v := Verdict{Found: l.count == 1 && same(l.key, key), Failed: -1}
+	for i := len(l.scope) - 1; i >= 0; i-- {
+		if i >= len(want) || l.holds[i] != 1 || !same(l.scope[i], want[i]) {
+			v.Failed = i
+		}
+	}
+	return v
+}
+
+// same compares a stored value with a text, byte for byte. NULL, the empty
+// text, floats and blobs equal nothing.
+func same(stored any, want string) bool {
+	switch s := stored.(type) {
+	case string:
+		return want != "" && s == want
+	case int64:
+		return strconv.FormatInt(s, 10) == want
+	default:
+		return false
+	}
+}
