@@ -1,0 +1,141 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/config"
+)
+
+// Gate 2, caller: who asks may use this tool now, and each argument that a
+// records grant names is a row within the session's scope.
+//
+// Whether such a row is missing, or there and another's, the model gets the
+// same bytes and the host does the same work (I6): every lookup of the call is
+// made, each is one query that gives one row, and only then is one chosen.
+
+// asked is a call whose session may make it.
+type asked struct {
+	checked
+	scopes [][]string // for each grant of the tool, the values its scope columns must have
+}
+
+func (h *Host) checkCaller(ctx context.Context, c checked) (asked, error) {
+	if err := h.mayUse(ctx, c.session, c.tool); err != nil {
+		return asked{}, err
+	}
+	a := asked{checked: c, scopes: make([][]string, len(c.tool.grants))}
+	for i, g := range c.tool.grants {
+		want, absent := g.scope(c.session)
+		if absent != nil {
+			return asked{}, c.notAvailable(absent.Else, g, *absent,
+				fmt.Sprintf("the session has no value for %s", absent.Is))
+		}
+		a.scopes[i] = want
+	}
+	if err := a.rows(ctx); err != nil {
+		return asked{}, err
+	}
+	c.trail.ok(GateCaller, a.describe)
+	return a, nil
+}
+
+// mayUse refuses a role that may not use the tool at this moment.
+func (h *Host) mayUse(ctx context.Context, s Session, t *tool) error {
+	if s.Role == "" || !slices.Contains(t.Callers, s.Role) {
+		return &Refusal{Gate: GateCaller, Code: codeForbidden, Place: t.Place,
+			Reason: fmt.Sprintf("role %q is none of the tool's callers", s.Role)}
+	}
+	if h.directory == nil || !h.directory.decides(s.Role) {
+		return nil
+	}
+	holds, err := h.directory.holds(ctx, s)
+	switch {
+	case err != nil:
+		return &Refusal{Gate: GateCaller, Code: codeUnavailable, Place: h.directory.Place, Reason: err.Error()}
+	case !holds:
+		return &Refusal{Gate: GateCaller, Code: codeForbidden, Place: h.directory.Place,
+			Reason: fmt.Sprintf("the directory does not say that the subject holds role %q", s.Role)}
+	}
+	return nil
+}
+
+// scope gives the values that the grant's scope columns must have, or the
+// first clause for which the session has none: a value that is absent or empty
+// refuses before any query.
+func (g *grant) scope(s Session) (want []string, absent *config.Clause) {
+	for i, clause := range g.clauses {
+		v, ok := clause.Is.Render(s.value)
+		if !ok || v == "" {
+			return nil, &g.clauses[i]
+		}
+		want = append(want, v)
+	}
+	return want, nil
+}
+
+// rows looks up every argument that a grant names, all of them, and then
+// refuses by the first that is not within scope.
+func (a *asked) rows(ctx context.Context) error {
+	var first error
+	for i, g := range a.tool.grants {
+		if g.only == "" {
+			continue
+		}
+		key, _ := a.argument(g.only)
+		verdict, err := g.records.Check(ctx, key, a.scopes[i])
+		switch {
+		case first != nil:
+		case err != nil:
+			first = &Refusal{Gate: GateCaller, Code: codeUnavailable, Place: g.Place, Reason: err.Error()}
+		case !verdict.Found:
+			first = a.notAvailable(codeNotFound, g, config.Clause{Place: g.Place}, "no row has this key")
+		case !verdict.Within():
+			clause := g.clauses[verdict.Failed]
+			first = a.notAvailable(clause.Else, g, clause, fmt.Sprintf("the row's %s is not %s", clause.Column, clause.Is))
+		}
+	}
+	return first
+}
+
+// argument is a top-level argument of kind string; load has seen to it that
+// the contract requires it.
+func (c *checked) argument(name string) (string, bool) {
+	v, ok := c.args.Get(name)
+	s, isText := v.Text()
+	return s, ok && isText
+}
+
+// notAvailable refuses in the words that the tool has for every row that this
+// session may not see, whatever the reason.
+func (c *checked) notAvailable(code string, g *grant, clause config.Clause, reason string) error {
+	words, ok := c.tool.NotAvailable.Render(func(ref config.Ref) (string, bool) { return c.argument(ref.Name) })
+	if !ok {
+		words = wordsNotAvailable
+	}
+	return &Refusal{
+		Gate: GateCaller, Code: code, Field: g.only, Place: clause.Place, words: words,
+		Reason: g.Capability + ": " + reason,
+	}
+}
+
+func (a *asked) describe() string {
+	parts := []string{"role " + a.session.Role + " may call"}
+	for i, g := range a.tool.grants {
+		what := "any row"
+		if g.only != "" {
+			what, _ = a.argument(g.only)
+		}
+		var within []string
+		for j, clause := range g.clauses {
+			within = append(within, clause.Column+" = "+a.scopes[i][j])
+		}
+		if len(within) == 0 {
+			within = []string{"everyone"}
+		}
+		parts = append(parts, fmt.Sprintf("%s: %s, %s", g.Capability, what, strings.Join(within, ", ")))
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,79 @@
+package host
+
+// Code is one row of the table of codes. Codes are an API: scripts, records
+// and operators' alarms rely on them.
+type Code struct {
+	Name  string
+	Gate  Gate
+	State State
+	Means string
+	Retry string // whether the same proposal can succeed later
+	Fix   string // who can do something about it
+	Words string // what the model is told; "" where the contract or the tool's not_available says it
+}
+
+// The codes of the host. A scope clause's else names further ones, of the
+// caller gate; toolhost check lists them.
+const (
+	codeUnknownTool      = "unknown_tool"
+	codeInvalidArgument  = "invalid_argument"
+	codeForbidden        = "forbidden"
+	codeNotFound         = "not_found"
+	codeUnavailable      = "unavailable"
+	codeDeadline         = "deadline"
+	codeOutOfMemory      = "out_of_memory"
+	codeTooManyHostCalls = "too_many_host_calls"
+	codeTrap             = "trap"
+	codePluginError      = "plugin_error"
+	codeCancelled        = "cancelled"
+	codeInvalidResult    = "invalid_result"
+	codeResultTooLarge   = "result_too_large"
+	codeAuditUnavailable = "audit_unavailable"
+)
+
+const (
+	wordsUnknownTool  = "There is no tool of that name."
+	wordsNotAvailable = "Nothing is available for these arguments."
+	wordsUnavailable  = "The tool cannot be used at the moment."
+	wordsFailed       = "The tool failed and gave no result."
+)
+
+// Codes is the one table; docs/codes.md and a script for each row go with it.
+func Codes() []Code {
+	return []Code{
+		{codeUnknownTool, GateContract, Refused, "no tool has this name, byte for byte", "no", "the model: use a listed tool", wordsUnknownTool},
+		{codeInvalidArgument, GateContract, Refused, "the argument text is not strict JSON, or does not fit the tool's contract", "no", "the model: correct the arguments", ""},
+		{codeForbidden, GateCaller, Refused, "the session's role may not use this tool now", "after the role changes", "an operator: callers or the directory", wordsUnknownTool},
+		{codeNotFound, GateCaller, Refused, "no row has the key that an argument names", "after the row exists", "the model: another key", ""},
+		{codeUnavailable, GateCaller, Refused, "the directory or a table could not be read", "yes", "an operator: the database", wordsUnavailable},
+		{codeDeadline, GatePlugin, Failed, "the guest did not end within limits.time", "perhaps", "the tool's author, or limits.time", "The tool took too long and was stopped."},
+		{codeOutOfMemory, GatePlugin, Failed, "the guest asked for more than limits.memory and ended", "perhaps", "the tool's author, or limits.memory", wordsFailed},
+		{codeTooManyHostCalls, GatePlugin, Failed, "the guest made more host calls than limits.host_calls", "no", "the tool's author, or limits.host_calls", wordsFailed},
+		{codeTrap, GatePlugin, Failed, "the guest trapped, exited or broke the ABI", "no", "the tool's author", wordsFailed},
+		{codePluginError, GatePlugin, Failed, "the guest said that it failed", "perhaps", "the tool's author; the record has the guest's text", wordsFailed},
+		{codeCancelled, GatePlugin, Failed, "the caller went away while the guest ran", "yes", "nobody", "The call was cancelled."},
+		{codeUnavailable, GatePlugin, Failed, "the host could not do what the guest may ask for: a database that does not answer, a row that is not what its types say", "perhaps", "an operator: the database", wordsUnavailable},
+		{codeInvalidResult, GateResult, Failed, "the guest's result is missing, is not strict JSON or does not fit the contract", "no", "the tool's author", wordsFailed},
+		{codeResultTooLarge, GateResult, Failed, "the result is longer than limits.result_chars", "no", "the tool's author, or limits.result_chars", "The result is too large to return; ask for less."},
+		{codeAuditUnavailable, GateAudit, Refused, "the call could not be recorded", "yes", "an operator: the audit log", wordsUnavailable},
+	}
+}
+
+// codeRow finds the row of a code at a gate.
+func codeRow(gate Gate, name string) (Code, bool) {
+	for _, c := range Codes() {
+		if c.Gate == gate && c.Name == name {
+			return c, true
+		}
+	}
+	return Code{}, false
+}
+
+// reservedCodes are the names that no scope clause may take.
+func reservedCodes() []string {
+	var names []string
+	for _, c := range Codes() {
+		names = append(names, c.Name)
+	}
+	return names
+}

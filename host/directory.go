@@ -1,0 +1,55 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/toolhost/toolhost/capabilities"
+	"github.com/toolhost/toolhost/host/config"
+)
+
+// A directory is the table that says who holds a role now. It is read at every
+// call and is stronger than what a session says of itself.
+type directory struct {
+	config.Directory
+	lookup *capabilities.Statement
+}
+
+func openDirectory(ctx context.Context, db *capabilities.Database, d config.Directory) (*directory, error) {
+	columns, err := db.Columns(ctx, d.Table)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"subject", "tenant", "role"} {
+		if !columns[name] {
+			return nil, fmt.Errorf("table %q of database %q has no column %q", d.Table, d.Database, name)
+		}
+	}
+	// One row whatever is there. The table's name was held to plain letters by
+	// the config; an absent tenant equals only an absent tenant.
+	lookup, err := db.Prepare(ctx, fmt.Sprintf(`SELECT count(*), coalesce(max(subject), ''), coalesce(max(tenant), ''), coalesce(max(role), '')
+		FROM %q WHERE subject = ?1 AND coalesce(tenant, '') = ?2 AND role = ?3`, d.Table))
+	if err != nil {
+		return nil, err
+	}
+	return &directory{Directory: d, lookup: lookup}, nil
+}
+
+// decides tells whether the role is one that the directory gives and takes.
+func (d *directory) decides(role string) bool { return slices.Contains(d.Roles, role) }
+
+// holds tells whether the session's subject holds its role in its tenant now.
+func (d *directory) holds(ctx context.Context, s Session) (bool, error) {
+	if s.Subject == "" {
+		return false, nil
+	}
+	var count int
+	var subject, tenant, role string
+	err := d.lookup.Row(ctx, []any{s.Subject, s.Tenant, s.Role}, []any{&count, &subject, &tenant, &role})
+	if err != nil {
+		return false, fmt.Errorf("the directory cannot be read: %w", err)
+	}
+	// Compared again: a collation may call two subjects equal that are not.
+	return count > 0 && subject == s.Subject && tenant == s.Tenant && role == s.Role, nil
+}

@@ -1,0 +1,39 @@
+// Package host decides what a model's proposal may do, and does it.
+//
+// The path of a call, in the order of Host.decide, one gate to a file:
+//
+//	proposal -> session -> contract -> caller -> rules -> capability -> approval -> plugin -> result -> outcome
+//	               0          1          2         3          4            5          6         7
+//
+// Rules and approval have no gate yet: host/config refuses every key that would
+// ask for them, and with them every tool that writes.
+//
+// # Words
+//
+// A proposal is a tool's name and the raw argument text that a model wrote. A
+// session says who asks; it comes from the application, never from a proposal.
+// A tool is what the model sees: name, contract, effect. A plugin is the module
+// that implements it, its running instance the guest. A capability is what could
+// be granted; a grant gives one capability to one tool. A refusal says that a
+// gate said no and no guest code ran; a failure that the guest ran and did not
+// end well. The outcome is ok, refused, pending or failed. The result goes to
+// the model, the record to the audit log.
+//
+// # Invariants
+//
+// Tests and comments cite them by number.
+//
+//	I1   No guest code runs for a call before every gate in front of the plugin has agreed.
+//	I2   The zero value of every decision denies; an empty list grants nothing.
+//	I3   What cannot be evaluated denies.
+//	I4   Each gate takes what the gate before it gave, so that a wrong order does not compile.
+//	I5   The model gets the host's words and a result that fits its schema; no text of a guest's
+//	     error, of the file system or of a stack reaches it, and no plugin can write the envelope.
+//	I6   Whether a row is missing or another's, the model gets the same bytes and the host does the same work.
+//	I7   A role that may not use a tool gets the bytes of unknown_tool, whichever gate refused it.
+//	I8   The argument text is read once; gates, guest and record see that one value.
+//	I9   A guest reaches what config.toml grants to its tool and nothing else.
+//	I10  A call is recorded before its guest starts and before its answer leaves; what cannot be recorded is refused.
+//	I11  A config loads whole or not at all, and does not change afterwards.
+//	I12  Every call starts from a state that no earlier call has touched.
+package host

@@ -1,0 +1,200 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/toolhost/toolhost/capabilities"
+	"github.com/toolhost/toolhost/host/config"
+)
+
+// Host decides proposals by one config. It is safe for use from several
+// goroutines at once.
+type Host struct {
+	config    *config.Config
+	tools     map[string]*tool
+	databases map[string]*capabilities.Database
+	directory *directory // nil: none
+	recorder  Recorder
+	log       hclog.Logger
+	clock     func() time.Time
+	newID     func() string
+}
+
+// Call decides one proposal and, if every gate agrees, runs the tool. The
+// first gate that says no ends the call; no guest code runs before the last of
+// them. The outcome is recorded before Call returns.
+func (h *Host) Call(ctx context.Context, s Session, p Proposal) Outcome {
+	outcome, _ := h.run(ctx, s, p, false)
+	return outcome
+}
+
+// Trace is Call with each gate's answer in words, for a person to read.
+func (h *Host) Trace(ctx context.Context, s Session, p Proposal) (Outcome, []Answer) {
+	return h.run(ctx, s, p, true)
+}
+
+func (h *Host) run(ctx context.Context, s Session, p Proposal, words bool) (Outcome, []Answer) {
+	rec := h.begin(s, p)
+	t := &trail{words: words}
+	res, err := h.decide(ctx, s, p, rec, t)
+	return h.end(ctx, rec, t, res, err), t.answers
+}
+
+// Explain decides as Call does and stops before the plugin: no guest code
+// runs. It is recorded too.
+func (h *Host) Explain(ctx context.Context, s Session, p Proposal) (Outcome, []Answer) {
+	rec := h.begin(s, p)
+	rec.Explained = true
+	t := &trail{words: true}
+	_, err := h.admit(ctx, s, p, rec, t)
+	return h.end(ctx, rec, t, nil, err), t.answers
+}
+
+// decide is the path of a call; see doc.go. Only admit and decide know the
+// order of the gates.
+func (h *Host) decide(ctx context.Context, s Session, p Proposal, rec *Record, t *trail) ([]byte, error) {
+	call, err := h.admit(ctx, s, p, rec, t) // 0 to 5
+	if err != nil {
+		return nil, err
+	}
+	answer, err := h.runPlugin(ctx, call, rec) // 6 plugin
+	if err != nil {
+		return nil, err
+	}
+	return h.checkResult(answer) // 7 result
+}
+
+// admit is the part of the path before any guest code.
+func (h *Host) admit(ctx context.Context, s Session, p Proposal, rec *Record, t *trail) (bounded, error) {
+	entered, err := h.enterSession(s, p, rec.CallID, t) // 0 session
+	if err != nil {
+		return bounded{}, err
+	}
+	checked, err := h.checkContract(entered) // 1 contract
+	if err != nil {
+		return bounded{}, err
+	}
+	rec.Arguments = checked.tool.contract.RedactedArguments(checked.args)
+	asked, err := h.checkCaller(ctx, checked) // 2 caller
+	if err != nil {
+		return bounded{}, err
+	}
+	t.none(GateRules, "no rules can be configured yet") // 3 rules
+	reach, err := h.checkCapability(asked)              // 4 capability
+	if err != nil {
+		return bounded{}, err
+	}
+	t.none(GateApproval, "a read runs at once; no tool that writes loads yet") // 5 approval
+	return reach, nil
+}
+
+func (h *Host) begin(s Session, p Proposal) *Record {
+	rec := &Record{
+		CallID: h.newID(), Began: h.clock(), Session: s, Tool: p.Tool, Raw: len(p.Arguments), Config: h.config.Digest,
+	}
+	if t, ok := h.tools[p.Tool]; ok {
+		rec.Policy = t.policy()
+	}
+	return rec
+}
+
+// end makes the outcome of what the gates said, and records it before it leaves.
+func (h *Host) end(ctx context.Context, rec *Record, t *trail, result []byte, err error) Outcome {
+	o := Outcome{State: OK, Tool: rec.Tool, Result: result, CallID: rec.CallID, Usage: rec.Usage}
+	if err != nil {
+		t.no(err)
+		o = h.ending(ctx, rec, o, err)
+	}
+	rec.Ended, rec.State, rec.Gate, rec.Code, rec.Reason, rec.Field = h.clock(), o.State, o.Gate, o.Code, o.Reason, o.Field
+	rec.Answers = withoutWords(t.answers)
+	rec.Result = h.redacted(rec.Tool, o)
+	if err := h.recorder.Ended(rec); err != nil {
+		refusal := &Refusal{Gate: GateAudit, Code: codeAuditUnavailable, Reason: err.Error()}
+		t.no(refusal)
+		o = h.ending(ctx, rec, o, refusal)
+	}
+	if h.log.IsInfo() {
+		h.log.Info("call", "outcome", o.Line(), "tool", rec.Tool, "call_id", rec.CallID, "role", rec.Session.Role, "tenant", rec.Session.Tenant, "ms", o.Usage.Time.Milliseconds())
+	}
+	return o
+}
+
+// ending fills in a refusal or failure. An error of any other kind is a fault
+// of ours; it refuses (I3).
+func (h *Host) ending(ctx context.Context, rec *Record, o Outcome, err error) Outcome {
+	var r *Refusal
+	var f *Failure
+	o.State, o.Result = Refused, nil
+	switch {
+	case errors.As(err, &f):
+		o.State, o.Gate, o.Code, o.Reason = Failed, f.Gate, f.Code, f.Reason
+	case errors.As(err, &r):
+		o.Gate, o.Code, o.Reason, o.Field, o.Place = r.Gate, r.Code, r.Reason, r.Field, r.Place
+	default:
+		o.Gate, o.Code, o.Reason = GateCaller, codeUnavailable, fmt.Sprintf("unexpected: %v", err)
+	}
+	o.Result = refusalResult(h.words(ctx, rec, o, r))
+	return o
+}
+
+// words chooses what the model is told. A role that may not use the tool gets
+// the words of unknown_tool whichever gate refused (I7): the contract gate
+// stands before the caller gate, so it must ask here.
+func (h *Host) words(ctx context.Context, rec *Record, o Outcome, r *Refusal) string {
+	if t, known := h.tools[rec.Tool]; known && o.Gate == GateContract {
+		var may *Refusal
+		if errors.As(h.mayUse(ctx, rec.Session, t), &may) {
+			row, _ := codeRow(may.Gate, may.Code)
+			return row.Words
+		}
+	}
+	if r != nil && r.words != "" {
+		return r.words
+	}
+	if row, ok := codeRow(o.Gate, o.Code); ok && row.Words != "" {
+		return row.Words
+	}
+	return wordsNotAvailable
+}
+
+func withoutWords(answers []Answer) []Answer {
+	out := make([]Answer, len(answers))
+	for i, a := range answers {
+		out[i] = Answer{Gate: a.Gate, Verdict: a.Verdict, Place: a.Place}
+	}
+	return out
+}
+
+// Tools gives the tools that a session may use now, by name.
+func (h *Host) Tools(ctx context.Context, s Session) []Tool {
+	var out []Tool
+	for _, t := range h.config.Tools {
+		tool := h.tools[t.Name]
+		if h.mayUse(ctx, s, tool) == nil {
+			out = append(out, Tool{
+				Name: t.Name, Title: tool.contract.Title, Description: tool.contract.Description, Effect: t.Effect,
+				Input: tool.contract.Input, Output: tool.contract.Output,
+			})
+		}
+	}
+	return out
+}
+
+// Close gives back what the host holds. No call may run any more.
+func (h *Host) Close() error {
+	var errs []error
+	for _, t := range h.tools {
+		if t.module != nil {
+			errs = append(errs, t.module.Close(context.Background()))
+		}
+	}
+	for _, db := range h.databases {
+		errs = append(errs, db.Close())
+	}
+	return errors.Join(errs...)
+}

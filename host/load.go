@@ -1,0 +1,188 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/toolhost/toolhost/capabilities"
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/sandbox"
+)
+
+// Options are what a host needs beside its config.
+type Options struct {
+	Env      func(string) (string, bool) // for {env.X}; nil: every variable is unset
+	Recorder Recorder                    // required
+	Log      hclog.Logger                // nil: none
+	Cache    string                      // folder for compiled modules, of mode 0700; "": none
+	Clock    func() time.Time            // nil: time.Now
+	NewID    func() string               // nil: crypto/rand
+}
+
+// Open loads a config whole: databases, contracts, modules. Where anything is
+// wrong the error is a *config.Faults with all of it, and nothing is loaded
+// (I11). No guest code runs.
+func Open(ctx context.Context, path string, o Options) (*Host, error) {
+	if o.Recorder == nil {
+		return nil, errors.New("a host without a recorder refuses every call; give Options.Recorder")
+	}
+	c, err := config.Load(path, config.Options{Env: o.Env, ReservedCodes: reservedCodes()})
+	var faults *config.Faults
+	if errors.As(err, &faults) {
+		return nil, furtherFaults(faults)
+	} else if err != nil {
+		return nil, err
+	}
+	h := newHost(c, o)
+	l := &loader{host: h, records: map[string]*capabilities.Records{}}
+	l.openDatabases(ctx)
+	l.openDirectory(ctx)
+	l.openRecords(ctx)
+	l.readTools()
+	if len(l.faults) == 0 {
+		l.compile(ctx, o.Cache)
+	}
+	if len(l.faults) > 0 {
+		_ = h.Close() // the faults are what to tell
+		return nil, &config.Faults{List: l.faults}
+	}
+	if err := h.recordLoad(); err != nil {
+		_ = h.Close()
+		return nil, fmt.Errorf("the load could not be recorded: %w", err)
+	}
+	return h, nil
+}
+
+// furtherFaults looks at the contracts and modules that a faulty config names,
+// so that its author sees everything at once.
+func furtherFaults(faults *config.Faults) error {
+	if c := faults.Partial(); c != nil {
+		l := &loader{host: newHost(c, Options{})}
+		l.readTools()
+		faults.List = append(faults.List, l.faults...)
+	}
+	return faults
+}
+
+func newHost(c *config.Config, o Options) *Host {
+	h := &Host{
+		config: c, tools: map[string]*tool{}, databases: map[string]*capabilities.Database{},
+		recorder: o.Recorder, log: o.Log, clock: o.Clock, newID: o.NewID,
+	}
+	if h.log == nil {
+		h.log = hclog.NewNullLogger()
+	}
+	if h.clock == nil {
+		h.clock = time.Now
+	}
+	if h.newID == nil {
+		h.newID = rand.Text // 128 bits
+	}
+	return h
+}
+
+func (h *Host) recordLoad() error {
+	load := Load{Time: h.clock(), Config: h.config.Digest, Tools: map[string]Policy{}}
+	for name, t := range h.tools {
+		load.Tools[name] = t.policy()
+	}
+	return h.recorder.Loaded(load)
+}
+
+// A loader gathers every fault of a load.
+type loader struct {
+	host    *Host
+	records map[string]*capabilities.Records
+	faults  []config.Fault
+}
+
+func (l *loader) fault(at config.Place, format string, args ...any) {
+	l.faults = append(l.faults, config.Fault{Place: at, Text: fmt.Sprintf(format, args...)})
+}
+
+func (l *loader) openDatabases(ctx context.Context) {
+	for _, d := range l.host.config.Databases {
+		db, err := capabilities.OpenSQLite(d.Name, d.File)
+		if err != nil {
+			l.fault(d.Place, "[databases.%s] url: %s %v", d.Name, l.shown(d.File), err)
+			continue
+		}
+		l.host.databases[d.Name] = db
+	}
+}
+
+func (l *loader) openDirectory(ctx context.Context) {
+	d := l.host.config.Directory
+	if d == nil || l.host.databases[d.Database] == nil {
+		return // the database's fault is told already
+	}
+	opened, err := openDirectory(ctx, l.host.databases[d.Database], *d)
+	if err != nil {
+		l.fault(d.Place, "[directory] %v", err)
+	}
+	l.host.directory = opened
+}
+
+func (l *loader) openRecords(ctx context.Context) {
+	for _, c := range l.host.config.Capabilities {
+		r := c.Records
+		if r == nil || l.host.databases[r.Database] == nil {
+			continue
+		}
+		if len(r.Scope) == 0 && !r.Everyone { // I2; a loaded config never has it
+			l.fault(c.Place, "[capabilities.%s] has no scope", c.Name)
+		}
+		rc := capabilities.RecordsConfig{
+			Name: c.Name, Table: r.Table, Key: r.Key, Columns: r.Columns,
+			Types: map[string]capabilities.ColumnType{}, MaxRows: r.MaxRows, MaxBytes: r.MaxBytes,
+		}
+		for name, t := range r.Types {
+			rc.Types[name] = capabilities.ColumnType{Name: t.Name, Places: t.Places}
+		}
+		for _, clause := range r.Scope {
+			rc.Scope = append(rc.Scope, clause.Column)
+		}
+		opened, errs := capabilities.OpenRecords(ctx, l.host.databases[r.Database], rc)
+		for _, err := range errs {
+			l.fault(c.Place, "[capabilities.%s] %v", c.Name, err)
+		}
+		if opened != nil {
+			l.records[c.Name] = opened
+		}
+	}
+}
+
+// shown is a path as faults show it: relative to the config's folder.
+func (l *loader) shown(path string) string {
+	if rel, err := filepath.Rel(l.host.config.Dir, path); err == nil {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+func (l *loader) readTools() {
+	for _, ct := range l.host.config.Tools {
+		t := &tool{Tool: ct}
+		if ct.Plugin != "" { // else the config has said so
+			l.readTool(t)
+		}
+		l.host.tools[ct.Name] = t
+	}
+}
+
+// engine makes the engine that compiles; without a cache where that cannot be
+// trusted.
+func (l *loader) engine(cache string) (*sandbox.Engine, error) {
+	engine, err := sandbox.NewEngine(sandbox.Options{CacheDir: cache, Offer: offer()})
+	if err != nil && cache != "" {
+		l.host.log.Warn("compiled modules are not kept", "folder", cache, "why", err)
+		return sandbox.NewEngine(sandbox.Options{Offer: offer()})
+	}
+	return engine, err
+}

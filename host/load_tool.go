@@ -1,0 +1,173 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/toolhost/toolhost/capabilities"
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/contract"
+	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/host/strictjson"
+)
+
+// moduleName is the module's file in a plugin's folder.
+const moduleName = "plugin.wasm"
+
+const maxModule = 64 << 20 // bytes of a module
+
+// readTool reads the contract and the module, and holds the grants against both.
+func (l *loader) readTool(t *tool) {
+	t.contractFile = l.shown(filepath.Join(t.Plugin, contract.FileName))
+	t.moduleFile = l.shown(filepath.Join(t.Plugin, moduleName))
+	var faults []contract.Fault
+	t.contract, faults = contract.Load(t.Plugin, l.shown(t.Plugin))
+	for _, f := range faults {
+		l.faults = append(l.faults, config.Fault{Text: f.Error()})
+	}
+	for _, g := range t.Grants {
+		l.readGrant(t, g)
+	}
+	if t.contract != nil {
+		l.holdAgainstContract(t)
+	}
+	l.readModule(t)
+}
+
+// readGrant resolves one grant. One that the config has no sound capability
+// for is a fault of the config, and was told.
+func (l *loader) readGrant(t *tool, cg config.Grant) {
+	for _, c := range l.host.config.Capabilities {
+		if c.Name != cg.Capability || c.Records == nil {
+			continue
+		}
+		kind, _ := capabilities.KindNamed(c.Kind)
+		g := &grant{Grant: cg, kind: kind, records: l.records[c.Name],
+			table: c.Records.Database + "." + c.Records.Table, columns: c.Records.Columns, clauses: c.Records.Scope}
+		if cg.Only != nil {
+			g.only = cg.Only.Name
+		}
+		t.grants = append(t.grants, g)
+	}
+}
+
+// holdAgainstContract checks the names that the config takes from a contract.
+func (l *loader) holdAgainstContract(t *tool) {
+	if t.contract.Name != t.Name {
+		l.fault(t.Place, "[tools.%s] plugin: %s is the contract of %q; the tool's name must be the same", t.Name, t.contractFile, t.contract.Name)
+	}
+	for _, g := range t.grants {
+		if g.only != "" && !requiredText(t.contract.Input, g.only) {
+			l.fault(g.Place, "[tools.%s] grants.%s: only: %q must be a required argument of type string in %s", t.Name, g.Capability, g.only, t.contractFile)
+		}
+	}
+	for _, ref := range t.NotAvailable.Refs() {
+		if !requiredText(t.contract.Input, ref.Name) {
+			l.fault(t.Place, "[tools.%s] not_available: %s must be a required argument of type string in %s", t.Name, ref, t.contractFile)
+		}
+	}
+}
+
+// requiredText tells whether a schema requires a top-level string of that name.
+func requiredText(schema strictjson.Value, name string) bool {
+	required, _ := schema.Get("required")
+	listed := false
+	for _, v := range required.Items() {
+		s, _ := v.Text()
+		listed = listed || s == name
+	}
+	properties, _ := schema.Get("properties")
+	property, _ := properties.Get(name)
+	kind, _ := property.Get("type")
+	s, _ := kind.Text()
+	return listed && s == "string"
+}
+
+// readModule reads the module's bytes once: what is hashed is what is inspected
+// and compiled.
+func (l *loader) readModule(t *tool) {
+	wasm, err := readRegular(filepath.Join(t.Plugin, moduleName))
+	if err != nil {
+		l.fault(t.Place, "[tools.%s] plugin: %s %v", t.Name, t.moduleFile, err)
+		return
+	}
+	manifest, errs := sandbox.Inspect(wasm, offer())
+	for _, err := range errs {
+		l.fault(t.Place, "[tools.%s] %s: %v", t.Name, t.moduleFile, err)
+	}
+	if manifest == nil {
+		return
+	}
+	t.manifest, t.wasm = manifest, wasm
+	l.holdAgainstGrants(t)
+}
+
+func readRegular(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("is not there; build it with: toolhost plugin build %s", filepath.ToSlash(filepath.Dir(path)))
+	case err != nil:
+		return nil, errors.New("cannot be read")
+	case !info.Mode().IsRegular() || info.Size() > maxModule:
+		return nil, fmt.Errorf("must be a regular file of at most %d bytes", maxModule)
+	}
+	return os.ReadFile(path)
+}
+
+// holdAgainstGrants compares what the module imports with what the tool is
+// granted (I9). A grant that the module cannot use is an error too, unless it
+// has an only: then the gates use it.
+func (l *loader) holdAgainstGrants(t *tool) {
+	if len(t.grants) != len(t.Grants) {
+		return // a grant is at fault itself; what it would have given nobody knows
+	}
+	for _, i := range t.manifest.Imports {
+		kind, ok := capabilities.KindNamed(i.Module)
+		if !ok || i.Kind != sandbox.Function {
+			continue // the sandbox has said what else is wrong
+		}
+		granted := slices.ContainsFunc(t.grants, func(g *grant) bool { return g.kind.Name == kind.Name })
+		if !granted {
+			l.fault(t.Place, "[tools.%s] %s imports %s.%s, but the tool is granted no capability of kind %s", t.Name, t.moduleFile, i.Module, i.Name, kind.Name)
+		}
+	}
+	for _, g := range t.grants {
+		if g.only == "" && !slices.Contains(t.manifest.Modules(), g.kind.Name) {
+			l.fault(g.Place, "[tools.%s] grants.%s: %s imports nothing of kind %s; take the grant away", t.Name, g.Capability, t.moduleFile, g.kind.Name)
+		}
+	}
+}
+
+// compile compiles every module, as many side by side as there are processors.
+func (l *loader) compile(ctx context.Context, cache string) {
+	engine, err := l.engine(cache)
+	if err != nil {
+		l.fault(config.Place{File: l.host.config.Name}, "no engine: %v", err)
+		return
+	}
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	errs := make([]error, len(l.host.config.Tools))
+	for i, ct := range l.host.config.Tools {
+		t := l.host.tools[ct.Name]
+		wait.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			t.module, errs[i] = engine.Compile(ctx, t.wasm, t.Limits.Memory)
+			t.wasm = nil
+		})
+	}
+	wait.Wait()
+	for i, ct := range l.host.config.Tools {
+		if errs[i] != nil {
+			l.fault(ct.Place, "[tools.%s] %s: %v", ct.Name, l.host.tools[ct.Name].moduleFile, errs[i])
+		}
+	}
+}

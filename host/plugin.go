@@ -1,0 +1,199 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/toolhost/toolhost/capabilities"
+	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/host/strictjson"
+)
+
+// Gate 6, plugin: the guest runs, in a fresh instance, within its limits (I12).
+// This is the only file that starts one.
+
+// answered is what a guest gave before it ended well.
+type answered struct {
+	bounded
+	result []byte // nil: it gave none
+}
+
+func (h *Host) runPlugin(ctx context.Context, b bounded, rec *Record) (answered, error) {
+	if err := h.recorder.Started(rec); err != nil { // I10
+		return answered{}, &Refusal{Gate: GateAudit, Code: codeAuditUnavailable, Reason: err.Error()}
+	}
+	rec.Started = true
+	log := h.log.Named(b.tool.Name)
+	g := &guest{bounded: b, rec: rec, log: log}
+	limits := b.tool.Limits
+	usage, status, err := b.tool.module.Run(ctx, sandbox.Call{
+		Time:      limits.Time,
+		HostCalls: limits.HostCalls,
+		LogBytes:  int(limits.Log),
+		Functions: g,
+		Output:    log.StandardWriter(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
+	})
+	rec.Usage = Usage{Time: usage.Time, Fuel: usage.Fuel, MemoryBytes: usage.MemoryBytes, HostCalls: usage.HostCalls}
+	if err := g.ended(status, err); err != nil {
+		return answered{}, err
+	}
+	b.trail.ok(GatePlugin, func() string {
+		return fmt.Sprintf("%.1f ms, %s", float64(usage.Time.Microseconds())/1000, count(usage.HostCalls, "host call"))
+	})
+	return answered{bounded: b, result: g.result}, nil
+}
+
+// A guest answers what the running module asks for.
+type guest struct {
+	bounded
+	rec    *Record
+	log    hclog.Logger
+	result []byte
+	failed string // the guest's own text
+}
+
+// offer lists the functions that a guest may import; docs/abi.md describes them.
+func offer() sandbox.Offer {
+	o := sandbox.Offer{"toolhost": {"arguments", "result", "error", "log", "progress"}}
+	for _, k := range capabilities.Kinds() {
+		o[k.Name] = k.Functions
+	}
+	return o
+}
+
+// Call implements sandbox.Functions.
+func (g *guest) Call(ctx context.Context, module, function string, request []byte) (sandbox.Status, []byte, error) {
+	if module != "toolhost" {
+		return g.capability(ctx, module, function, request)
+	}
+	switch function {
+	case "arguments":
+		return sandbox.OK, g.args.AppendJSON(nil), nil
+	case "result":
+		return g.take(request)
+	case "error":
+		g.failed = bounding(string(request), maxGuestText)
+		return sandbox.OK, nil, nil
+	case "log":
+		g.log.Debug("guest", "text", bounding(string(request), maxGuestText))
+		return sandbox.OK, nil, nil
+	case "progress":
+		return g.progress(request)
+	}
+	return sandbox.Invalid, nil, nil
+}
+
+const maxGuestText = 2000 // bytes of a guest's own words that are kept
+
+// take keeps the first result. One that cannot fit the limit ends the guest
+// now, so that its size is never held.
+func (g *guest) take(request []byte) (sandbox.Status, []byte, error) {
+	if g.result != nil {
+		return sandbox.Invalid, []byte(`{"error":"the result was already given"}`), nil
+	}
+	if utf8.RuneCount(request) > g.tool.Limits.ResultChars {
+		return 0, nil, tooLarge(utf8.RuneCount(request), g.tool.Limits.ResultChars)
+	}
+	g.result = request
+	if g.result == nil {
+		g.result = []byte{}
+	}
+	return sandbox.OK, nil, nil
+}
+
+func (g *guest) progress(request []byte) (sandbox.Status, []byte, error) {
+	v, err := strictjson.Read(request, strictjson.Default(200))
+	done, okDone := number(v, "done")
+	total, okTotal := number(v, "total")
+	if err != nil || !okDone || !okTotal || v.Len() != 2 {
+		return sandbox.Invalid, []byte(`{"error":"progress takes {\"done\":number,\"total\":number}"}`), nil
+	}
+	if g.proposal.Progress != nil {
+		g.proposal.Progress(done, total)
+	}
+	return sandbox.OK, nil, nil
+}
+
+func number(v strictjson.Value, name string) (float64, bool) {
+	m, _ := v.Get(name)
+	text, _ := m.Text()
+	f, err := strconv.ParseFloat(text, 64)
+	return f, m.Kind() == strictjson.Number && err == nil && f >= 0
+}
+
+// capability passes a request on to what the call can reach. Each is a Use in
+// the record, whatever came of it.
+func (g *guest) capability(ctx context.Context, module, function string, request []byte) (sandbox.Status, []byte, error) {
+	kind, _ := capabilities.KindNamed(module)
+	v, err := strictjson.Read(request, strictjson.Default(len(request)))
+	named, _ := v.Get(kind.Instance)
+	name, isText := named.Text()
+	use := Use{Capability: bounding(name, 64), Function: module + "." + function}
+	answer := capabilities.Answer{Status: capabilities.Invalid, Reason: "invalid_request",
+		Body: []byte(`{"error":"the request must be one JSON object that names the capability; docs/abi.md"}`)}
+	if reach := g.reach[module][name]; err == nil && isText && reach != nil {
+		answer, err = reach.Call(ctx, function, v)
+	} else if err == nil && isText {
+		err, answer = nil, capabilities.Answer{Status: capabilities.Denied, Reason: "not_granted",
+			Body: []byte(`{"error":"no such capability is granted to this tool"}`)}
+	} else {
+		err = nil
+	}
+	use.Status, use.Reason = answer.Status.Word(), answer.Reason
+	if err != nil {
+		use.Status, use.Reason = codeUnavailable, err.Error()
+	}
+	g.rec.Uses = append(g.rec.Uses, use)
+	return sandbox.Status(answer.Status), answer.Body, err
+}
+
+// ended turns the way in which a guest ended into a failure, or nil.
+func (g *guest) ended(status int32, err error) error {
+	var stop *sandbox.Stop
+	var failure *Failure
+	switch {
+	case errors.As(err, &failure): // a host function of ours had the word
+		return failure
+	case errors.As(err, &stop):
+		return &Failure{Gate: GatePlugin, Code: stopCode(stop.Reason), Reason: stop.Error()}
+	case err != nil:
+		return &Failure{Gate: GatePlugin, Code: codeUnavailable, Reason: err.Error()}
+	case status != 0 || g.failed != "":
+		return &Failure{Gate: GatePlugin, Code: codePluginError, Reason: fmt.Sprintf("run gave %d: %s", status, g.failed)}
+	}
+	return nil
+}
+
+func stopCode(r sandbox.Reason) string {
+	switch r {
+	case sandbox.Deadline:
+		return codeDeadline
+	case sandbox.Cancelled:
+		return codeCancelled
+	case sandbox.OutOfMemory:
+		return codeOutOfMemory
+	case sandbox.TooManyHostCalls:
+		return codeTooManyHostCalls
+	case sandbox.HostError:
+		return codeUnavailable
+	case sandbox.Trap, sandbox.Exit:
+		return codeTrap
+	}
+	return codeTrap
+}
+
+// bounding cuts a guest's text, on a character boundary.
+func bounding(s string, most int) string {
+	if len(s) > most {
+		s = s[:most]
+		for !utf8.ValidString(s) && len(s) > most-utf8.UTFMax {
+			s = s[:len(s)-1]
+		}
+	}
+	return s
+}

@@ -1,0 +1,105 @@
+package host
+
+import (
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/host/strictjson"
+)
+
+// Recorder keeps what happened. An error means that it could not: the call is
+// then refused, and its answer does not leave (I10).
+type Recorder interface {
+	// Loaded is called once, when a config has loaded whole.
+	Loaded(Load) error
+	// Started is called when every gate has agreed, before the guest starts.
+	Started(*Record) error
+	// Ended is called before an answer leaves, for every call and explanation.
+	Ended(*Record) error
+}
+
+// Load says which policy is in force.
+type Load struct {
+	Time   time.Time
+	Config string            // digest of the config
+	Tools  map[string]Policy // by tool
+}
+
+// Policy pins what a tool was when a call was decided. Each is "sha256:...".
+type Policy struct {
+	Module   string
+	Contract string
+}
+
+// Record is one call as it is kept. It is the recorder's own after Ended.
+type Record struct {
+	CallID    string
+	Began     time.Time
+	Ended     time.Time
+	Explained bool // asked by explain: no guest could run
+	Session   Session
+	Tool      string
+	Raw       int              // bytes of the argument text
+	Arguments strictjson.Value // as read, x-secret taken out; no value where they were not read
+	Config    string           // digest
+	Policy    Policy           // zero where the tool is unknown
+	Answers   []Answer         // each gate's, in order, without words
+	State     State
+	Gate      Gate
+	Code      string
+	Reason    string // the true one
+	Field     string
+	Started   bool // the guest was started
+	Usage     Usage
+	Uses      []Use
+	Result    []byte // what the model gets, x-secret taken out
+}
+
+// Use is one request of a guest to a capability.
+type Use struct {
+	Capability string // as the guest named it, shortened
+	Function   string // "records.get"
+	Status     string
+	Reason     string // why the status is not ok
+}
+
+// MemoryRecorder keeps the last records in memory, for tests and for a process
+// that ends with its call.
+type MemoryRecorder struct {
+	mu      sync.Mutex
+	most    int
+	records []Record
+	loads   []Load
+}
+
+// NewMemoryRecorder keeps at most the given number of records.
+func NewMemoryRecorder(most int) *MemoryRecorder { return &MemoryRecorder{most: most} }
+
+// Loaded implements Recorder.
+func (m *MemoryRecorder) Loaded(l Load) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.loads = append(m.loads, l)
+	return nil
+}
+
+// Started implements Recorder.
+func (m *MemoryRecorder) Started(*Record) error { return nil }
+
+// Ended implements Recorder.
+func (m *MemoryRecorder) Ended(r *Record) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.records = append(m.records, *r)
+	if len(m.records) > m.most {
+		m.records = append(m.records[:0], m.records[len(m.records)-m.most:]...)
+	}
+	return nil
+}
+
+// Records gives what is kept, oldest first.
+func (m *MemoryRecorder) Records() []Record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]Record(nil), m.records...)
+}

@@ -1,0 +1,20 @@
+package host
+
+// Stats counts what happened since Open. Tests read it to show that a refused
+// call started no guest and asked no table.
+type Stats struct {
+	Instances map[string]uint64 // guests made, by tool
+	Reads     map[string]uint64 // queries made, by database
+}
+
+// Stats gives the counts.
+func (h *Host) Stats() Stats {
+	s := Stats{Instances: map[string]uint64{}, Reads: map[string]uint64{}}
+	for name, t := range h.tools {
+		s.Instances[name] = t.module.Instances()
+	}
+	for name, db := range h.databases {
+		s.Reads[name] = db.Reads()
+	}
+	return s
+}

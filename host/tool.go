@@ -1,0 +1,100 @@
+package host
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/capabilities"
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/contract"
+	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/host/strictjson"
+)
+
+// A tool is all that the host holds of one tool. It does not change after load.
+type tool struct {
+	config.Tool
+	contractFile string // as places show it
+	moduleFile   string
+	contract     *contract.Contract
+	wasm         []byte // until it is compiled
+	manifest     *sandbox.Manifest
+	module       *sandbox.Module
+	grants       []*grant
+}
+
+// A grant is one capability given to one tool, with what narrows it.
+type grant struct {
+	config.Grant
+	kind    capabilities.Kind
+	records *capabilities.Records
+	table   string
+	columns []string
+	clauses []config.Clause
+	only    string // the argument that names the one row; "": all within scope
+}
+
+func (t *tool) policy() Policy {
+	return Policy{Module: t.manifest.Digest, Contract: t.contract.Digest}
+}
+
+// Tool is what a model sees of a tool, and its effect.
+type Tool struct {
+	Name        string
+	Title       string // "" where the contract has none
+	Description string
+	Effect      string           // "read" or "write"
+	Input       strictjson.Value // JSON Schema 2020-12, without toolhost's own keywords
+	Output      strictjson.Value // the plugin's result, without the envelope
+}
+
+// Report is what check says of one loaded tool.
+type Report struct {
+	Name    string
+	Module  string // digest
+	Size    int    // bytes of the module
+	Imports []string
+	Callers []string
+	Reaches []string
+	Codes   []string // that the config names itself
+}
+
+// Reports gives a report of each tool, in the order of the config.
+func (h *Host) Reports() []Report {
+	var out []Report
+	for _, ct := range h.config.Tools {
+		t := h.tools[ct.Name]
+		r := Report{Name: t.Name, Module: t.manifest.Digest, Size: t.manifest.Size, Callers: t.Callers}
+		for _, i := range t.manifest.Imports {
+			if name := i.Module + "." + i.Name; !slices.Contains(r.Imports, name) {
+				r.Imports = append(r.Imports, name)
+			}
+		}
+		for _, g := range t.grants {
+			r.Reaches = append(r.Reaches, g.sentence())
+			for _, c := range g.clauses {
+				if !slices.Contains(r.Codes, c.Else) {
+					r.Codes = append(r.Codes, c.Else)
+				}
+			}
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// sentence says what a grant reaches, in words that a reviewer can sign.
+func (g *grant) sentence() string {
+	s := g.Capability + ": " + count(len(g.columns), "column") + " of " + g.table + " (" + strings.Join(g.columns, ", ") + ")"
+	if g.only != "" {
+		s += ", the one row named by " + g.only
+	}
+	if len(g.clauses) == 0 {
+		return s + ", for everyone"
+	}
+	var within []string
+	for _, c := range g.clauses {
+		within = append(within, c.Column+" = "+c.Is.String())
+	}
+	return s + ", where " + strings.Join(within, " and ")
+}

@@ -1,0 +1,64 @@
+package host
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/toolhost/toolhost/host/config"
+)
+
+// Verdict is what one gate said.
+type Verdict string
+
+// The verdicts of a gate. A gate that was not reached has none.
+const (
+	VerdictOK   Verdict = "ok"
+	VerdictNo   Verdict = "no"
+	VerdictNone Verdict = "-" // nothing to decide here
+)
+
+// Answer is one gate's answer to one call.
+type Answer struct {
+	Gate    Gate
+	Verdict Verdict
+	Text    string       // for people, with the values that decided; only where it was asked for
+	Place   config.Place // of what decided
+}
+
+// A trail gathers the gates' answers. Words cost time and hold values, so they
+// are made only for explain and the demo.
+type trail struct {
+	answers []Answer
+	words   bool
+}
+
+func (t *trail) ok(g Gate, words func() string) {
+	a := Answer{Gate: g, Verdict: VerdictOK}
+	if t.words {
+		a.Text = words()
+	}
+	t.answers = append(t.answers, a)
+}
+
+func (t *trail) none(g Gate, words string) {
+	t.answers = append(t.answers, Answer{Gate: g, Verdict: VerdictNone, Text: words})
+}
+
+// no notes the refusal or failure that ended the call.
+func (t *trail) no(err error) {
+	var r *Refusal
+	var f *Failure
+	switch {
+	case errors.As(err, &r):
+		t.answers = append(t.answers, Answer{Gate: r.Gate, Verdict: VerdictNo, Text: r.Code + ": " + r.Reason, Place: r.Place})
+	case errors.As(err, &f):
+		t.answers = append(t.answers, Answer{Gate: f.Gate, Verdict: VerdictNo, Text: f.Code + ": " + f.Reason})
+	}
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
