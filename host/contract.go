@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/config"
@@ -31,7 +32,11 @@ func (h *Host) checkContract(e entered) (checked, error) {
 		return checked{}, t.misfit(err)
 	}
 	e.trail.ok(GateContract, func() string {
-		return fmt.Sprintf("%s, closed contract", count(args.Len(), "argument"))
+		var names []string
+		for name := range args.Members() {
+			names = append(names, name)
+		}
+		return strings.Join(append([]string{"fits the closed contract:"}, names...), " ")
 	})
 	return checked{entered: e, tool: t, args: args}, nil
 }

@@ -1,11 +1,14 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -50,7 +53,7 @@ func Open(ctx context.Context, path string, o Options) (*Host, error) {
 	}
 	if len(l.faults) > 0 {
 		_ = h.Close() // the faults are what to tell
-		return nil, &config.Faults{List: l.faults}
+		return nil, &config.Faults{List: inOrder(l.faults)}
 	}
 	if err := h.recordLoad(); err != nil {
 		_ = h.Close()
@@ -65,8 +68,22 @@ func furtherFaults(faults *config.Faults) error {
 	if c := faults.Partial(); c != nil {
 		l := &loader{host: newHost(c, Options{})}
 		l.readTools()
-		faults.List = append(faults.List, l.faults...)
+		faults.List = inOrder(append(faults.List, l.faults...))
 	}
+	return faults
+}
+
+// inOrder sorts by the line of the config; what stands in other files comes last.
+func inOrder(faults []config.Fault) []config.Fault {
+	slices.SortStableFunc(faults, func(a, b config.Fault) int {
+		line := func(f config.Fault) int {
+			if f.File == "" {
+				return math.MaxInt
+			}
+			return f.Line
+		}
+		return cmp.Compare(line(a), line(b))
+	})
 	return faults
 }
 

@@ -93,6 +93,9 @@ func requiredText(schema strictjson.Value, name string) bool {
 // and compiled.
 func (l *loader) readModule(t *tool) {
 	wasm, err := readRegular(filepath.Join(t.Plugin, moduleName))
+	if errors.Is(err, os.ErrNotExist) {
+		err = fmt.Errorf("is not there; build it with: toolhost plugin build %s", l.shown(t.Plugin))
+	}
 	if err != nil {
 		l.fault(t.Place, "[tools.%s] plugin: %s %v", t.Name, t.moduleFile, err)
 		return
@@ -112,7 +115,7 @@ func readRegular(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("is not there; build it with: toolhost plugin build %s", filepath.ToSlash(filepath.Dir(path)))
+		return nil, os.ErrNotExist
 	case err != nil:
 		return nil, errors.New("cannot be read")
 	case !info.Mode().IsRegular() || info.Size() > maxModule:

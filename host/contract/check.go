@@ -63,6 +63,9 @@ func (c *Contract) RedactedResult(v strictjson.Value) strictjson.Value {
 	return c.output.plan.redacted(v)
 }
 
+// SecretResult tells whether a result can hold anything that must not be stored.
+func (c *Contract) SecretResult() bool { return c.output.plan.deep.secret }
+
 // NotAnObject is what the model is told when its argument text is no object.
 func (c *Contract) NotAnObject() string {
 	return "The arguments of " + c.Name + " must be one JSON object."
@@ -133,7 +136,7 @@ func (s side) describe(tool string, e *jsonschema.ValidationError) *Misfit {
 	case *kind.AdditionalProperties:
 		name := printable(slices.Min(k.Properties))
 		m.Field = strings.TrimPrefix(field+"."+name, ".")
-		m.Reason = "is no argument of the contract"
+		m.Reason = "is not in the contract"
 		m.Words = tool + " takes no argument " + strconv.Quote(m.Field) + "."
 	case *kind.Required:
 		m.Field = strings.TrimPrefix(field+"."+slices.Min(k.Missing), ".")

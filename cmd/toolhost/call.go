@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/config"
+)
+
+func (c *cli) callCommand() *cobra.Command {
+	var who sessionFlags
+	var asJSON, lines bool
+	cmd := &cobra.Command{
+		Use:                   "call TOOL ARGS|- (--session FILE | --as k=v,...)",
+		DisableFlagsInUseLine: true,
+		Short:                 "Decide one proposed call and, if every gate agrees, run the tool",
+		Long: `Decides one proposal: a tool's name and the argument text that a model wrote,
+byte for byte ("-" reads it from stdin).
+
+stdout   exactly what the model gets, one line of JSON
+stderr   the outcome, e.g. "refused: other_customer (caller)", and at most one hint
+exit     0 ok, 1 host error, 2 usage or config, 3 refused, 4 failed`,
+		Example: `  toolhost call get_order '{"order_id":"LK-581106"}' --as role=customer,tenant=larkfield,customer=C-81265`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if lines && len(args) != 0 {
+				return usage("call --jsonl takes its tools and arguments from stdin")
+			}
+			if !lines && len(args) != 2 {
+				return usage("call takes TOOL and ARGS (or - for stdin); see: toolhost call --help")
+			}
+			return nil
+		},
+		ValidArgsFunction: c.completeTool,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if lines {
+				return c.callLines(cmd.Context(), who)
+			}
+			return c.callOne(cmd.Context(), who, args[0], args[1], asJSON)
+		},
+	}
+	who.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "stdout: the whole outcome as one JSON object")
+	cmd.Flags().BoolVar(&lines, "jsonl", false, "stdin: one {\"tool\",\"arguments\",\"session\"} a line; stdout: one outcome a line")
+	return cmd
+}
+
+func (c *cli) callOne(ctx context.Context, who sessionFlags, tool, args string, asJSON bool) error {
+	s, p, err := c.proposal(who, tool, args)
+	if err != nil {
+		return err
+	}
+	h, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	if c.terminal(c.stderr) {
+		p.Progress = func(done, total float64) { fmt.Fprintf(c.stderr, "%g of %g\n", done, total) }
+	}
+	o := h.Call(ctx, s, p)
+	line := o.Result
+	if asJSON {
+		line = o.AppendJSON(nil)
+	}
+	if _, err := c.stdout.Write(append(line, '\n')); err != nil {
+		return &status{code: exitHost, err: fmt.Errorf("stdout: %w", err)}
+	}
+	c.printOutcome(o)
+	return statusOf(o)
+}
+
+// proposal reads who asks and what, before anything is loaded.
+func (c *cli) proposal(who sessionFlags, tool, args string) (host.Session, host.Proposal, error) {
+	s, err := who.read(c)
+	if err != nil {
+		return host.Session{}, host.Proposal{}, err
+	}
+	raw := []byte(args)
+	if args == "-" {
+		if raw, err = io.ReadAll(io.LimitReader(c.stdin, maxStdin)); err != nil {
+			return host.Session{}, host.Proposal{}, &status{code: exitHost, err: fmt.Errorf("stdin: %w", err)}
+		}
+	}
+	return s, host.Proposal{Tool: tool, Arguments: raw}, nil
+}
+
+// maxStdin is more than any limits.argument_chars lets through, so that a
+// longer text is refused by the contract gate and not by us.
+const maxStdin = 8 << 20
+
+// printOutcome writes the outcome for a person: one line without a prefix, and
+// where it was no, one hint with the true reason.
+func (c *cli) printOutcome(o host.Outcome) {
+	fmt.Fprintln(c.stderr, c.paintState(o.State, clean(o.Line())))
+	if o.State == host.OK {
+		return
+	}
+	fmt.Fprintln(c.stderr, "  "+clean(reasonAndPlace(o)))
+}
+
+func reasonAndPlace(o host.Outcome) string {
+	text := o.Reason
+	if where := o.Place.Where(); where != "" {
+		text += "   " + where
+	}
+	return text
+}
+
+func statusOf(o host.Outcome) error {
+	switch o.State {
+	case host.OK:
+		return nil
+	case host.Failed:
+		return &status{code: exitFailed}
+	case host.Refused, host.Pending:
+		return &status{code: exitNo}
+	}
+	return &status{code: exitNo}
+}
+
+// completeTool offers the tools of the config, without loading anything else.
+func (c *cli) completeTool(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	conf, err := config.Load(c.configPath(), config.Options{Env: c.env})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var names []string
+	for _, t := range conf.Tools {
+		names = append(names, t.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

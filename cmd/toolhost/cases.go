@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/strictjson"
+)
+
+// A caseFile is one system of testdata/cases: who asks, the rows that its text
+// names, and proposals with the decision that must come back.
+type caseFile struct {
+	System   string                                  `json:"system"`
+	Tool     string                                  `json:"tool"`
+	Sessions map[string]map[string]string            `json:"sessions"`
+	Records  map[string][]map[string]json.RawMessage `json:"records"`
+	Calls    []caseCall                              `json:"calls"`
+}
+
+type caseCall struct {
+	Session      string   `json:"session"`
+	Tool         string   `json:"tool"` // empty: the file's
+	Arguments    string   `json:"arguments"`
+	Outcome      string   `json:"outcome"`
+	Gate         string   `json:"gate"`
+	Code         string   `json:"code"`
+	ModelSees    []string `json:"model_sees"`
+	ModelMustNot []string `json:"model_must_not_see"`
+	SameWords    string   `json:"same_words"`
+	GuestRuns    *bool    `json:"guest_runs"`
+}
+
+func readCases(path string) (*caseFile, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var f caseFile
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for i := range f.Calls {
+		if f.Calls[i].Tool == "" {
+			f.Calls[i].Tool = f.Tool
+		}
+	}
+	return &f, nil
+}
+
+func (f *caseFile) session(name string) host.Session {
+	s := host.Session{Attributes: map[string]string{}}
+	for key, value := range f.Sessions[name] {
+		switch key {
+		case "subject":
+			s.Subject = value
+		case "tenant":
+			s.Tenant = value
+		case "role":
+			s.Role = value
+		default:
+			s.Attributes[key] = value
+		}
+	}
+	return s
+}
+
+// A caseCheck holds outcomes against what a file records. It remembers the
+// words of each same_words group.
+type caseCheck struct {
+	words map[string]string
+}
+
+// differences says in what an outcome differs from the record; nothing: in nothing.
+func (k *caseCheck) differences(c caseCall, o host.Outcome, guestRan bool) []string {
+	var out []string
+	want := func(what, got, want string) {
+		if want != "" && got != want {
+			out = append(out, fmt.Sprintf("%s is %q, recorded is %q", what, got, want))
+		}
+	}
+	want("outcome", o.State.String(), c.Outcome)
+	want("gate", o.Gate.String(), c.Gate)
+	want("code", o.Code, c.Code)
+	for _, s := range c.ModelSees {
+		if !bytes.Contains(o.Result, []byte(s)) {
+			out = append(out, fmt.Sprintf("the model does not see %q", s))
+		}
+	}
+	for _, s := range c.ModelMustNot {
+		if bytes.Contains(o.Result, []byte(s)) {
+			out = append(out, fmt.Sprintf("the model sees %q", s))
+		}
+	}
+	if c.GuestRuns != nil && *c.GuestRuns != guestRan {
+		out = append(out, fmt.Sprintf("a guest ran: %t", guestRan))
+	}
+	if c.SameWords != "" {
+		words := strings.ReplaceAll(string(o.Result), askedID(c), "ID")
+		if first, ok := k.words[c.SameWords]; ok {
+			want("the group "+c.SameWords, words, first)
+		}
+		k.words[c.SameWords] = words
+	}
+	return out
+}
+
+// askedID is the one argument of a case whose words must be the same as others'.
+func askedID(c caseCall) string {
+	v, err := strictjson.Read([]byte(c.Arguments), strictjson.Default(1000))
+	if err != nil {
+		return "\x00"
+	}
+	for _, member := range v.Members() {
+		if s, ok := member.Text(); ok && s != "" {
+			return s
+		}
+	}
+	return "\x00"
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host"
+)
+
+// Exit status, the same for every subcommand.
+const (
+	exitOK     = 0
+	exitHost   = 1 // the host could not do its part
+	exitUsage  = 2 // the command line, the config or a line of input
+	exitNo     = 3 // refused, or a check that failed
+	exitFailed = 4 // the tool ran and failed
+)
+
+// A cli is one run of the command, with all that it takes from the process, so
+// that a test can give it something else.
+type cli struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            func(string) (string, bool)
+	dir            string                 // relative paths start here
+	recorder       func() host.Recorder   // for each opened host
+	opened         func(*host.Host)       // told of each opened host; nil: nobody
+	terminal       func(w io.Writer) bool // colour and live progress only there
+
+	config   string
+	logLevel string
+	logJSON  bool
+}
+
+// maxRecords are kept by a process that ends with its calls.
+const maxRecords = 1000
+
+func ofProcess() *cli {
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = "."
+	}
+	return &cli{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.LookupEnv, dir: dir,
+		recorder: func() host.Recorder { return host.NewMemoryRecorder(maxRecords) },
+		terminal: func(w io.Writer) bool {
+			f, ok := w.(*os.File)
+			return ok && isatty.IsTerminal(f.Fd()) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		},
+	}
+}
+
+// status ends a command with an exit status and at most one text on stderr.
+type status struct {
+	code int
+	err  error // nil: everything was said already
+}
+
+func (s *status) Error() string {
+	if s.err == nil {
+		return fmt.Sprintf("exit status %d", s.code)
+	}
+	return s.err.Error()
+}
+
+func usage(format string, args ...any) error {
+	return &status{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// run runs one command line and gives the exit status.
+func (c *cli) run(ctx context.Context, args []string) int {
+	root := c.root()
+	root.SetArgs(args)
+	root.SetIn(c.stdin)
+	root.SetOut(c.stdout)
+	root.SetErr(c.stderr)
+	err := root.ExecuteContext(ctx)
+	var s *status
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &s):
+		if s.err != nil {
+			fmt.Fprintln(c.stderr, clean(s.err.Error()))
+		}
+		return s.code
+	default: // cobra's own: an unknown flag or command
+		fmt.Fprintf(c.stderr, "%s\nsee: toolhost --help\n", clean(err.Error()))
+		return exitUsage
+	}
+}
+
+func (c *cli) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "toolhost",
+		Short:         "Decides what a language model's tool calls may do, and runs them in a sandbox",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example:       "  toolhost demo\n  toolhost call get_order '{\"order_id\":\"LK-581106\"}' --as role=customer,tenant=larkfield,customer=C-81265",
+	}
+	root.CompletionOptions.HiddenDefaultCmd = false
+	flags := root.PersistentFlags()
+	flags.StringVar(&c.config, "config", "", "the config `FILE` (default config.toml, or $TOOLHOST_CONFIG)")
+	flags.StringVar(&c.logLevel, "log-level", "warn", "the log's `LEVEL`: debug (with what guests say), info, warn, error or off")
+	flags.BoolVar(&c.logJSON, "log-json", false, "write the log as JSON lines")
+	root.SetUsageTemplate(usageTemplate)
+	root.AddCommand(c.callCommand(), c.explainCommand(), c.toolsCommand(), c.checkCommand(),
+		c.demoCommand(), c.initCommand(), c.pluginCommand(), c.versionCommand())
+	root.SetHelpCommand(&cobra.Command{Use: "help", Hidden: true, RunE: func(cmd *cobra.Command, _ []string) error { return root.Help() }})
+	return root
+}
+
+// usageTemplate is cobra's, shortened to fit a screen and with the example last.
+const usageTemplate = `Usage:{{if .Runnable}}
+  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
+  {{.CommandPath}} COMMAND
+
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+
+Flags of every command:
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasExample}}
+
+Example:
+{{.Example}}{{end}}
+`
+
+// path resolves a path of the command line.
+func (c *cli) path(p string) string {
+	if filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(c.dir, p)
+}
+
+func (c *cli) configPath() string {
+	if c.config != "" {
+		return c.path(c.config)
+	}
+	if p, ok := c.env("TOOLHOST_CONFIG"); ok && p != "" {
+		return c.path(p)
+	}
+	return c.path("config.toml")
+}
+
+// open loads the config whole. A host that could be opened must be closed.
+func (c *cli) open(ctx context.Context) (*host.Host, error) {
+	log, err := c.logger()
+	if err != nil {
+		return nil, err
+	}
+	h, err := host.Open(ctx, c.configPath(), host.Options{
+		Env: c.env, Recorder: c.recorder(), Log: log, Cache: c.cacheFolder(log),
+	})
+	if err != nil {
+		return nil, &status{code: exitUsage, err: hint(err)}
+	}
+	if c.opened != nil {
+		c.opened(h)
+	}
+	return h, nil
+}
+
+// hint says what to do where there is no config at all.
+func hint(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w\nmake a first one with: toolhost init", err)
+	}
+	return err
+}
+
+func (c *cli) logger() (hclog.Logger, error) {
+	level := hclog.LevelFromString(c.logLevel)
+	if level == hclog.NoLevel {
+		return nil, usage("--log-level %q: must be debug, info, warn, error or off", c.logLevel)
+	}
+	return hclog.New(&hclog.LoggerOptions{Name: "toolhost", Level: level, Output: c.stderr, JSONFormat: c.logJSON}), nil
+}
+
+// cacheFolder is where compiled modules are kept between processes. It holds
+// native code that the host will run, so it is ours alone (mode 0700), or it is
+// not used.
+func (c *cli) cacheFolder(log hclog.Logger) string {
+	folder, set := c.env("TOOLHOST_CACHE")
+	switch {
+	case folder == "off":
+		return ""
+	case !set || folder == "":
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		folder = filepath.Join(base, "toolhost", "modules")
+	}
+	folder = c.path(folder)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		log.Warn("compiled modules are not kept", "folder", folder, "why", err)
+		return ""
+	}
+	return folder
+}

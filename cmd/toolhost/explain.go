@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) explainCommand() *cobra.Command {
+	var who sessionFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		DisableFlagsInUseLine: true,
+		Use:                   "explain TOOL ARGS|- (--session FILE | --as k=v,...)",
+		Short:                 "Show each gate's answer to a call, with the values that decided it; no guest code runs",
+		Long: `Decides as call does and stops before the plugin: no guest code runs. The
+explanation is for operators: it shows true reasons that a model never gets.
+
+exit     what call would give: 0 ok, 3 refused; 1 host error, 2 usage or config`,
+		Example:           `  toolhost explain get_order '{"order_id":"LK-615204"}' --as role=customer,tenant=larkfield,customer=C-20417`,
+		Args:              exactly(2, "explain takes TOOL and ARGS (or - for stdin); see: toolhost explain --help"),
+		ValidArgsFunction: c.completeTool,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.explain(cmd.Context(), who, args[0], args[1], asJSON)
+		},
+	}
+	who.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "stdout: the outcome as one JSON object; its result is null where the tool would run")
+	return cmd
+}
+
+func (c *cli) explain(ctx context.Context, who sessionFlags, tool, args string, asJSON bool) error {
+	s, p, err := c.proposal(who, tool, args)
+	if err != nil {
+		return err
+	}
+	h, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	o, answers := h.Explain(ctx, s, p)
+	if asJSON {
+		if _, err := c.stdout.Write(append(o.AppendJSON(nil), '\n')); err != nil {
+			return &status{code: exitHost, err: err}
+		}
+		return statusOf(o)
+	}
+	c.printProposal(p, s)
+	c.printAnswers(answers, true)
+	if len(o.Result) > 0 {
+		c.printResult(o.Result)
+	}
+	return statusOf(o)
+}
+
+// exactly is cobra.ExactArgs with words that say what to do.
+func exactly(n int, words string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usage("%s", words)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/toolhost/toolhost/host"
+)
+
+// What people see. Texts of models and guests are shown with every character
+// that could move the cursor or turn the direction of a line escaped.
+
+func clean(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\n', r == '\t':
+			b.WriteRune(r)
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == unicode.ReplacementChar:
+			fmt.Fprintf(&b, "\\u%04x", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+const (
+	green = "32"
+	red   = "31"
+	amber = "33"
+	faint = "2"
+)
+
+func (c *cli) paint(w io.Writer, colour, s string) string {
+	if !c.terminal(w) {
+		return s
+	}
+	return "\x1b[" + colour + "m" + s + "\x1b[0m"
+}
+
+func (c *cli) paintState(state host.State, s string) string {
+	return c.paint(c.stderr, map[host.State]string{host.OK: green, host.Refused: red, host.Pending: amber, host.Failed: red}[state], s)
+}
+
+// printProposal heads the screen of one call.
+func (c *cli) printProposal(p host.Proposal, s host.Session) {
+	head := p.Tool + " " + string(p.Arguments)
+	fmt.Fprintf(c.stdout, "%-42s  %s\n\n", clean(head), clean(whoAsks(s)))
+}
+
+func whoAsks(s host.Session) string {
+	var parts []string
+	if ticket := s.Attributes["ticket"]; ticket != "" {
+		parts = append(parts, ticket)
+	}
+	who := s.Role
+	if customer := s.Attributes["customer"]; customer != "" {
+		who += " " + customer
+	} else if s.Subject != "" {
+		who += " " + s.Subject
+	}
+	if s.Tenant != "" {
+		who += " of " + s.Tenant
+	}
+	return strings.Join(append(parts, who), ", ")
+}
+
+// printAnswers shows each gate's answer, in the order of the path.
+func (c *cli) printAnswers(answers []host.Answer, explained bool) {
+	for _, gate := range append(host.Gates(), host.GateAudit) {
+		a := host.Answer{Gate: gate, Verdict: host.VerdictNone}
+		found := false
+		for _, given := range answers {
+			if given.Gate == gate {
+				a, found = given, true
+			}
+		}
+		if !found && gate == host.GateAudit {
+			continue
+		}
+		if !found && gate == host.GatePlugin {
+			a.Text = "not started"
+			if explained {
+				a.Text = "not started: explain runs no guest code"
+			}
+		}
+		word, colour := string(a.Verdict), faint
+		switch a.Verdict {
+		case host.VerdictOK:
+			colour = green
+		case host.VerdictNo:
+			word, colour = "NO", red
+		case host.VerdictNone:
+		}
+		text := clean(a.Text)
+		if where := a.Place.Where(); where != "" {
+			text += "   " + where
+		}
+		line := fmt.Sprintf("  %-11s %s %s", a.Gate, c.paint(c.stdout, colour, fmt.Sprintf("%-4s", word)), text)
+		fmt.Fprintln(c.stdout, strings.TrimRight(line, " "))
+	}
+}
+
+// printResult shows what the model gets.
+func (c *cli) printResult(result []byte) {
+	fmt.Fprintf(c.stdout, "  the model   %s\n", clean(string(result)))
+}

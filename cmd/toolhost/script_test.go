@@ -1,0 +1,358 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/toolhost/toolhost/host"
+)
+
+// Scripts are what a user sees. Beside testscript's own commands they have:
+//
+//	exits N toolhost ARGS... [<FILE]   run toolhost inside the test, with exit status N; <FILE is its stdin
+//	plugin NAME...                 build plugins/NAME or plugins/hostile/NAME and put it into plugins/NAME
+//	checkout                       copy what a checkout needs for the demo
+//	help-fits N COMMAND...         the help has at most N lines and ends with an example
+//	desk                           fill var/desk.db as the demo does
+//	sql FILE STATEMENT             change a database
+//	after-load sql FILE STATEMENT  the same, between the next toolhost's load and its call
+//	interrupt                      the next toolhost's caller goes away when its guest starts
+//	recorder fails|works           whether calls can be recorded from now on
+//	records                        print what the last toolhost recorded, one JSON object a line
+//	[!] instantiated TOOL          the last toolhost made an instance of the tool's plugin
+//	reads DATABASE N               the last toolhost made N queries
+//
+// "exec toolhost" runs it as a process of its own.
+
+var update = flag.Bool("update", false, "write what the scripts see into their files")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"toolhost": main})
+}
+
+func TestScripts(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := environment(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join(root, "testdata", "scripts"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Vars = append(e.Vars, env...)
+			e.Vars = append(e.Vars, "ROOT="+root)
+			e.Values[stageKey{}] = &stage{root: root}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":        cmdExits,
+			"checkout":     cmdCheckout,
+			"help-fits":    cmdHelpFits,
+			"plugin":       cmdPlugin,
+			"desk":         cmdDesk,
+			"sql":          cmdSQL,
+			"after-load":   cmdAfterLoad,
+			"interrupt":    func(ts *testscript.TestScript, neg bool, _ []string) { must(ts, neg); of(ts).interrupt = true },
+			"recorder":     cmdRecorder,
+			"records":      cmdRecords,
+			"instantiated": cmdInstantiated,
+			"reads":        cmdReads,
+		},
+	})
+}
+
+// environment gives scripts the Go caches of this process, so that a plugin is
+// compiled once, and a folder of compiled modules for all of them.
+func environment(t *testing.T) []string {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS").Output()
+	if err != nil {
+		t.Fatalf("go env: %v", err)
+	}
+	values := strings.Split(string(out), "\n")
+	cache := filepath.Join(t.TempDir(), "modules")
+	return []string{
+		"GOCACHE=" + values[0], "GOMODCACHE=" + values[1], "GOPROXY=" + values[2], "GOFLAGS=" + values[3],
+		"TOOLHOST_CACHE=" + cache, "NO_COLOR=1",
+	}
+}
+
+// A stage is what one script's commands share.
+type stage struct {
+	root      string
+	host      *host.Host // that the last toolhost opened; closed since
+	recorder  *scriptRecorder
+	fails     bool
+	interrupt bool
+	afterLoad func()
+}
+
+type stageKey struct{}
+
+func of(ts *testscript.TestScript) *stage { return ts.Value(stageKey{}).(*stage) }
+
+func must(ts *testscript.TestScript, neg bool) {
+	if neg {
+		ts.Fatalf("this command takes no !; say what must be instead")
+	}
+}
+
+// scriptRecorder is the in-memory record, with the two things that a script
+// wants of it: that it fails, and that a caller goes away.
+type scriptRecorder struct {
+	*host.MemoryRecorder
+	fails   bool
+	started func()
+}
+
+var errDiskFull = errors.New("no space left on device")
+
+func (r *scriptRecorder) Started(rec *host.Record) error {
+	if r.fails {
+		return errDiskFull
+	}
+	if r.started != nil {
+		r.started()
+	}
+	return r.MemoryRecorder.Started(rec)
+}
+
+func (r *scriptRecorder) Ended(rec *host.Record) error {
+	if r.fails {
+		return errDiskFull
+	}
+	return r.MemoryRecorder.Ended(rec)
+}
+
+// exits runs toolhost in this process.
+func (s *stage) exits(ts *testscript.TestScript, want int, args []string) {
+	s.run(ts, ts.Stdout(), want, args)
+}
+
+func (s *stage) run(ts *testscript.TestScript, stdout io.Writer, want int, args []string) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s.recorder = &scriptRecorder{MemoryRecorder: host.NewMemoryRecorder(maxRecords), fails: s.fails}
+	if s.interrupt {
+		s.recorder.started = cancel
+	}
+	s.host = nil
+	var stdin io.Reader = strings.NewReader("")
+	if n := len(args); n > 0 && strings.HasPrefix(args[n-1], "<") {
+		stdin, args = strings.NewReader(ts.ReadFile(args[n-1][1:])), args[:n-1]
+	}
+	afterLoad := s.afterLoad
+	s.afterLoad, s.interrupt = nil, false
+	c := &cli{
+		stdin: stdin, stdout: stdout, stderr: ts.Stderr(), dir: ts.MkAbs("."),
+		env: func(name string) (string, bool) {
+			v := ts.Getenv(name)
+			return v, v != ""
+		},
+		recorder: func() host.Recorder { return s.recorder },
+		terminal: func(io.Writer) bool { return false },
+		opened: func(h *host.Host) {
+			s.host = h
+			if afterLoad != nil {
+				afterLoad()
+			}
+		},
+	}
+	if got := c.run(ctx, args); got != want {
+		ts.Fatalf("toolhost %s: exit status %d, want %d", strings.Join(args, " "), got, want)
+	}
+}
+
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg)
+	want := 0
+	if len(args) > 1 {
+		n, err := strconv.Atoi(args[0])
+		ts.Check(err)
+		want = n
+	}
+	if len(args) < 2 || args[1] != "toolhost" {
+		ts.Fatalf("usage: exits N toolhost ARGS...")
+	}
+	of(ts).exits(ts, want, args[2:])
+}
+
+// built holds each plugin that the scripts of this process needed.
+var built sync.Map // name -> func() ([]byte, error)
+
+func cmdPlugin(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg)
+	for _, name := range args {
+		source := filepath.Join(of(ts).root, "plugins", name)
+		if _, err := os.Stat(source); err != nil {
+			source = filepath.Join(of(ts).root, "plugins", "hostile", name)
+		}
+		build, _ := built.LoadOrStore(name, sync.OnceValues(func() ([]byte, error) { return buildGuest(source) }))
+		wasm, err := build.(func() ([]byte, error))()
+		ts.Check(err)
+		contract, err := os.ReadFile(filepath.Join(source, "contract.json"))
+		ts.Check(err)
+		folder := ts.MkAbs(filepath.Join("plugins", name))
+		ts.Check(os.MkdirAll(folder, 0o755))
+		ts.Check(os.WriteFile(filepath.Join(folder, "plugin.wasm"), wasm, 0o644))
+		ts.Check(os.WriteFile(filepath.Join(folder, "contract.json"), contract, 0o644))
+	}
+}
+
+func buildGuest(source string) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "toolhost-guest")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "plugin.wasm")
+	cmd := exec.Command("go", goPlugin(out)...)
+	cmd.Dir = source
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build %s: %w\n%s", source, err, said)
+	}
+	return os.ReadFile(out)
+}
+
+// cmdCheckout copies the sources that the demo works on; no built file comes along.
+func cmdCheckout(ts *testscript.TestScript, neg bool, _ []string) {
+	must(ts, neg)
+	root := of(ts).root
+	for _, name := range []string{"config.toml", "go.mod", "go.sum", demoCases} {
+		data, err := os.ReadFile(filepath.Join(root, name))
+		ts.Check(err)
+		ts.Check(os.MkdirAll(filepath.Dir(ts.MkAbs(name)), 0o755))
+		ts.Check(os.WriteFile(ts.MkAbs(name), data, 0o644))
+	}
+	for _, dir := range []string{"pdk", "plugins/get_order"} {
+		ts.Check(os.CopyFS(ts.MkAbs(dir), os.DirFS(filepath.Join(root, dir))))
+		ts.Check(os.RemoveAll(filepath.Join(ts.MkAbs(dir), "plugin.wasm")))
+	}
+}
+
+func cmdHelpFits(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg)
+	most, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	var help bytes.Buffer
+	of(ts).run(ts, &help, exitOK, append(args[1:], "--help"))
+	lines := strings.Split(strings.TrimSpace(help.String()), "\n")
+	if len(lines) > most {
+		ts.Fatalf("the help has %d lines, at most %d fit", len(lines), most)
+	}
+	for _, line := range lines {
+		if len(line) > 120 {
+			ts.Fatalf("%d columns: %s", len(line), line)
+		}
+	}
+	if last := lines[len(lines)-1]; !strings.HasPrefix(strings.TrimSpace(last), "toolhost ") && !strings.HasPrefix(strings.TrimSpace(last), "go run ") {
+		ts.Fatalf("the help ends with %q, not with an example", last)
+	}
+}
+
+func cmdDesk(ts *testscript.TestScript, neg bool, _ []string) {
+	must(ts, neg)
+	f, err := readCases(filepath.Join(of(ts).root, demoCases))
+	ts.Check(err)
+	ts.Check(os.MkdirAll(ts.MkAbs("var"), 0o755))
+	ts.Check(fillDesk(context.Background(), ts.MkAbs("var/desk.db"), f))
+}
+
+func cmdSQL(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg)
+	if len(args) != 2 {
+		ts.Fatalf("usage: sql FILE STATEMENT")
+	}
+	ts.Check(execSQL(ts.MkAbs(args[0]), args[1]))
+}
+
+func execSQL(file, statement string) error {
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(context.Background(), statement)
+	return err
+}
+
+func cmdAfterLoad(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg)
+	if len(args) != 3 || args[0] != "sql" {
+		ts.Fatalf("usage: after-load sql FILE STATEMENT")
+	}
+	of(ts).afterLoad = func() { ts.Check(execSQL(ts.MkAbs(args[1]), args[2])) }
+}
+
+func cmdRecorder(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg)
+	if len(args) != 1 || args[0] != "fails" && args[0] != "works" {
+		ts.Fatalf("usage: recorder fails|works")
+	}
+	of(ts).fails = args[0] == "fails"
+}
+
+// cmdRecords prints what does not change from run to run.
+func cmdRecords(ts *testscript.TestScript, neg bool, _ []string) {
+	must(ts, neg)
+	var b bytes.Buffer
+	for _, r := range of(ts).recorder.Records() {
+		fmt.Fprintf(&b, "%s %s", r.Tool, r.State)
+		if r.State != host.OK {
+			fmt.Fprintf(&b, " %s (%s): %s", r.Code, r.Gate, r.Reason)
+		}
+		if r.Field != "" {
+			fmt.Fprintf(&b, " [%s]", r.Field)
+		}
+		fmt.Fprintf(&b, "\n  arguments %s\n  gates", r.Arguments.AppendJSON(nil))
+		for _, a := range r.Answers {
+			fmt.Fprintf(&b, " %s=%s", a.Gate, a.Verdict)
+		}
+		fmt.Fprintf(&b, "\n  guest started %t\n", r.Started)
+		for _, u := range r.Uses {
+			fmt.Fprintf(&b, "  %s %s: %s %s", u.Function, u.Capability, u.Status, u.Reason)
+			b.Truncate(len(bytes.TrimRight(b.Bytes(), " ")))
+			b.WriteByte('\n')
+		}
+	}
+	_, err := ts.Stdout().Write([]byte(clean(b.String())))
+	ts.Check(err)
+}
+
+func cmdInstantiated(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 || of(ts).host == nil {
+		ts.Fatalf("usage: [!] instantiated TOOL, after a toolhost that loaded")
+	}
+	n, known := of(ts).host.Stats().Instances[args[0]]
+	if !known || (n > 0) == neg {
+		ts.Fatalf("tool %q (loaded: %t) has made %d instances", args[0], known, n)
+	}
+}
+
+func cmdReads(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg)
+	if len(args) != 2 || of(ts).host == nil {
+		ts.Fatalf("usage: reads DATABASE N, after a toolhost that loaded")
+	}
+	if n := of(ts).host.Stats().Reads[args[0]]; strconv.FormatUint(n, 10) != args[1] {
+		ts.Fatalf("database %q: %d queries, want %s", args[0], n, args[1])
+	}
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *cli) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		DisableFlagsInUseLine: true,
+		Use:                   "version",
+		Short:                 "The versions of toolhost, Go and wazero, and how guests run",
+		Example:               `  toolhost version`,
+		Args:                  exactly(0, "version takes no argument"),
+		RunE: func(*cobra.Command, []string) error {
+			own, wazero := "unknown", "unknown"
+			if info, ok := debug.ReadBuildInfo(); ok {
+				own = info.Main.Version
+				for _, d := range info.Deps {
+					if d.Path == "github.com/tetratelabs/wazero" {
+						wazero = d.Version
+					}
+				}
+			}
+			fmt.Fprintf(c.stdout, "toolhost   %s\ngo         %s %s/%s\nwazero     %s\nrewriting  none; a new instance for each call\n",
+				or(own, "(devel)"), runtime.Version(), runtime.GOOS, runtime.GOARCH, wazero)
+			return nil
+		},
+	}
+}
