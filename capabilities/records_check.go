@@ -29,20 +29,29 @@ func (r *Records) Check(ctx context.Context, key string, want []string) (Verdict
 	return row.verdict(key, want), nil
 }
 
-// lookupSQL asks for one key: how many rows match, the key and scope columns
-// as they are stored, whether each clause holds, and the wanted columns. As an
-// aggregate it gives one row whatever is there; over one row, max(x) is x.
+// lookupSQL asks for one key: whether a row has it, the key and scope columns
+// as they are stored, whether each clause holds, and the wanted columns.
+//
+// The inner query gives the row with the key or, where there is none, the next
+// one (or the first): a row is found and read whatever was asked for, so that
+// a missing key takes the steps that another's row takes. As an aggregate the
+// outer query gives one row even of an empty table; over one row, max(x) is x.
 func (r *Records) lookupSQL(columns []string) string {
-	parts := []string{"count(*)", "max(" + quote(r.c.Key) + ")"}
+	inner := []string{quote(r.c.Key) + " AS k"}
+	outer := []string{"coalesce(sum(k = ?1), 0)", "max(k)"}
 	for i, name := range r.c.Scope {
-		parts = append(parts,
-			fmt.Sprintf("max(%s)", quote(name)),
-			fmt.Sprintf("coalesce(max(%s = ?%d), 0)", quote(name), i+2))
+		inner = append(inner, fmt.Sprintf("%s AS s%d", quote(name), i))
+		outer = append(outer, fmt.Sprintf("max(s%d)", i), fmt.Sprintf("coalesce(max(s%d = ?%d), 0)", i, i+2))
 	}
-	for _, name := range columns {
-		parts = append(parts, "max("+r.value(name)+")")
+	for i, name := range columns {
+		inner = append(inner, fmt.Sprintf("%s AS v%d", r.value(name), i))
+		outer = append(outer, fmt.Sprintf("max(v%d)", i))
 	}
-	return fmt.Sprintf("SELECT %s FROM %s WHERE %s = ?1", strings.Join(parts, ", "), quote(r.c.Table), quote(r.c.Key))
+	row := "SELECT " + strings.Join(inner, ", ") + " FROM " + quote(r.c.Table)
+	order := " ORDER BY " + quote(r.c.Key) + " LIMIT 1"
+	return "SELECT " + strings.Join(outer, ", ") + " FROM (" +
+		"SELECT * FROM (" + row + " WHERE " + quote(r.c.Key) + " >= ?1" + order + ")" +
+		" UNION ALL SELECT * FROM (" + row + order + ") LIMIT 1)"
 }
 
 func lookupArgs(key string, want []string) []any {
@@ -54,7 +63,8 @@ func lookupArgs(key string, want []string) []any {
 	return args
 }
 
-// A lookupRow is the one row that lookupSQL gives.
+// A lookupRow is the one row that lookupSQL gives. Its values are another
+// row's where count is 0.
 type lookupRow struct {
 	count  int64
 	key    any

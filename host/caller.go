@@ -30,8 +30,7 @@ func (h *Host) checkCaller(ctx context.Context, c checked) (asked, error) {
 	for i, g := range c.tool.grants {
 		want, absent := g.scope(c.session)
 		if absent != nil {
-			return asked{}, c.notAvailable(absent.Else, g, *absent,
-				fmt.Sprintf("the session has no value for %s", absent.Is))
+			return asked{}, c.notAvailable(absent.Else, g, absent.Place, g.Capability+": the session has no value for "+absent.Is.String())
 		}
 		a.scopes[i] = want
 	}
@@ -91,10 +90,10 @@ func (a *asked) rows(ctx context.Context) error {
 		case err != nil:
 			first = &Refusal{Gate: GateCaller, Code: codeUnavailable, Place: g.Place, Reason: err.Error()}
 		case !verdict.Found:
-			first = a.notAvailable(codeNotFound, g, config.Clause{Place: g.Place}, "no row has this key")
+			first = a.notAvailable(codeNotFound, g, g.Place, g.missing)
 		case !verdict.Within():
-			clause := g.clauses[verdict.Failed]
-			first = a.notAvailable(clause.Else, g, clause, fmt.Sprintf("the row's %s is not %s", clause.Column, clause.Is))
+			clause := &g.clauses[verdict.Failed]
+			first = a.notAvailable(clause.Else, g, clause.Place, g.failing[verdict.Failed])
 		}
 	}
 	return first
@@ -110,14 +109,14 @@ func (c *checked) argument(name string) (string, bool) {
 
 // notAvailable refuses in the words that the tool has for every row that this
 // session may not see, whatever the reason.
-func (c *checked) notAvailable(code string, g *grant, clause config.Clause, reason string) error {
+func (c *checked) notAvailable(code string, g *grant, at config.Place, reason string) error {
 	words, ok := c.tool.NotAvailable.Render(func(ref config.Ref) (string, bool) { return c.argument(ref.Name) })
 	if !ok {
 		words = wordsNotAvailable
 	}
 	return &Refusal{
-		Gate: GateCaller, Code: code, Field: g.only, Place: clause.Place, words: words,
-		Reason: g.Capability + ": " + reason,
+		Gate: GateCaller, Code: code, Field: g.only, Place: at, words: words,
+		Reason: reason,
 	}
 }
 

@@ -53,6 +53,7 @@ func (l *loader) readGrant(t *tool, cg config.Grant) {
 		if cg.Only != nil {
 			g.only = cg.Only.Name
 		}
+		g.reasons()
 		t.grants = append(t.grants, g)
 	}
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -67,13 +68,14 @@ type Use struct {
 // that ends with its call.
 type MemoryRecorder struct {
 	mu      sync.Mutex
+	records []Record // a ring once it is full
+	next    int      // where the next record goes then
 	most    int
-	records []Record
 	loads   []Load
 }
 
-// NewMemoryRecorder keeps at most the given number of records.
-func NewMemoryRecorder(most int) *MemoryRecorder { return &MemoryRecorder{most: most} }
+// NewMemoryRecorder keeps at most the given number of records, at least one.
+func NewMemoryRecorder(most int) *MemoryRecorder { return &MemoryRecorder{most: max(most, 1)} }
 
 // Loaded implements Recorder.
 func (m *MemoryRecorder) Loaded(l Load) error {
@@ -83,6 +85,13 @@ func (m *MemoryRecorder) Loaded(l Load) error {
 	return nil
 }
 
+// Loads gives the loads, oldest first.
+func (m *MemoryRecorder) Loads() []Load {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.loads)
+}
+
 // Started implements Recorder.
 func (m *MemoryRecorder) Started(*Record) error { return nil }
 
@@ -90,10 +99,12 @@ func (m *MemoryRecorder) Started(*Record) error { return nil }
 func (m *MemoryRecorder) Ended(r *Record) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.records = append(m.records, *r)
-	if len(m.records) > m.most {
-		m.records = append(m.records[:0], m.records[len(m.records)-m.most:]...)
+	if len(m.records) < m.most {
+		m.records = append(m.records, *r)
+		return nil
 	}
+	m.records[m.next] = *r
+	m.next = (m.next + 1) % m.most
 	return nil
 }
 
@@ -101,5 +112,5 @@ func (m *MemoryRecorder) Ended(r *Record) error {
 func (m *MemoryRecorder) Records() []Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append([]Record(nil), m.records...)
+	return slices.Concat(m.records[m.next:], m.records[:m.next])
 }

@@ -32,6 +32,19 @@ type grant struct {
 	columns []string
 	clauses []config.Clause
 	only    string // the argument that names the one row; "": all within scope
+
+	// The reasons of a refusal, written at load: to choose one costs the same
+	// whichever it is (I6).
+	missing string
+	failing []string // by clause
+}
+
+// reasons writes missing and failing.
+func (g *grant) reasons() {
+	g.missing = g.Capability + ": no row has this key"
+	for _, c := range g.clauses {
+		g.failing = append(g.failing, g.Capability+": the row's "+c.Column+" is not "+c.Is.String())
+	}
 }
 
 func (t *tool) policy() Policy {

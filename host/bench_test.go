@@ -1,0 +1,85 @@
+package host
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// BenchmarkGates is the contract and caller gate of a call without a database:
+// reading the arguments, the schema, the role, and settling the reach.
+func BenchmarkGates(b *testing.B) {
+	d := newDesk(b, `[tools.remembers]
+plugin = "plugins/remembers"
+effect = "read"
+callers = ["customer"]
+`, "remembers")
+	h := d.open(b)
+	s, p := tom(), ask("remembers", `{}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		rec := &Record{}
+		if _, err := h.admit(b.Context(), s, p, rec, &trail{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkContract is the contract gate alone, with get_order's contract.
+func BenchmarkContract(b *testing.B) {
+	h := newDesk(b, "", "get_order").open(b)
+	p := ask("get_order", `{"order_id":"LK-500000"}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		e, _ := h.enterSession(tom(), p, "id", &trail{})
+		if _, err := h.checkContract(e); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkSameWork times the answers that must not be told apart, in turn,
+// and gives the median of each: those of two cases should differ no more than
+// those of one case twice. Run it with -count: its own medians are the noise.
+func BenchmarkSameWork(b *testing.B) {
+	d := newDesk(b, "", "get_order")
+	d.sql(b, `UPDATE orders SET tenant = 'bramble' WHERE order_id = 'LK-500030'`)
+	h := d.open(b)
+	s := tom()
+	cases := []struct{ name, id, code string }{
+		{"not_found", "LK-502002", "not_found"},
+		{"other_customer", "LK-502001", "other_customer"},
+		{"out_of_scope", "LK-500030", "out_of_scope"},
+		{"not_found_again", "LK-502002", "not_found"},
+		{"other_customer_again", "LK-502001", "other_customer"},
+	}
+	times := make([][]time.Duration, len(cases))
+	for i := 0; b.Loop(); i++ {
+		for j := range cases {
+			at := (i + j) % len(cases) // no case always follows the same one
+			p := ask("get_order", `{"order_id":"`+cases[at].id+`"}`)
+			start := time.Now()
+			o := h.Call(b.Context(), s, p)
+			times[at] = append(times[at], time.Since(start))
+			if o.Code != cases[at].code {
+				b.Fatal(o.Line())
+			}
+		}
+	}
+	for i, c := range cases {
+		slices.Sort(times[i])
+		b.ReportMetric(float64(times[i][len(times[i])/2].Nanoseconds()), "ns/"+c.name)
+	}
+}
+
+// BenchmarkCall is one whole call: gates, two queries, a fresh Go guest, the result.
+func BenchmarkCall(b *testing.B) {
+	h := newDesk(b, "", "get_order").open(b)
+	s, p := tom(), ask("get_order", `{"order_id":"LK-500000"}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if o := h.Call(b.Context(), s, p); o.State != OK {
+			b.Fatal(o.Line(), o.Reason)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package host
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	_ "modernc.org/sqlite"
+)
+
+// A desk is a folder with a config, a database and plugins, as an operator has it.
+type desk struct {
+	dir      string
+	recorder *MemoryRecorder
+}
+
+// newDesk makes a desk with the config of the repository's root, or with the
+// given one, and the named plugins of plugins/ or plugins/hostile/.
+func newDesk(t testing.TB, config string, plugins ...string) *desk {
+	t.Helper()
+	d := &desk{dir: t.TempDir(), recorder: NewMemoryRecorder(10000)}
+	if config == "" {
+		raw, err := os.ReadFile("../config.toml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		config = string(raw)
+	}
+	d.write(t, "config.toml", config)
+	for _, name := range plugins {
+		d.plugin(t, name)
+	}
+	d.sql(t, `CREATE TABLE orders (order_id TEXT NOT NULL PRIMARY KEY, tenant TEXT, customer_id TEXT, status TEXT, ordered_on TEXT,
+			shipped_on TEXT, delivered_on TEXT, shipping_fee TEXT, total TEXT, currency TEXT, items TEXT) STRICT;
+		CREATE TABLE people (subject TEXT, tenant TEXT, role TEXT);
+		INSERT INTO people VALUES ('usr-sam', 'larkfield', 'staff')`)
+	var rows []string
+	for i := range 2000 {
+		rows = append(rows, fmt.Sprintf(`('LK-%06d', 'larkfield', 'C-%05d', 'shipped', '2026-10-01', NULL, NULL, '9.95', '%d.05', 'CAD', '"4 garden chairs"')`, 500000+i*3, 20000+i/4, 100+i))
+	}
+	d.sql(t, "INSERT INTO orders VALUES "+strings.Join(rows, ", "))
+	return d
+}
+
+func (d *desk) write(t testing.TB, name, text string) {
+	t.Helper()
+	path := filepath.Join(d.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (d *desk) sql(t testing.TB, statement string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(d.dir, "var"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(d.dir, "var", "desk.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// guests holds each plugin that this process has built.
+var guests sync.Map // name -> func() ([]byte, error)
+
+func (d *desk) plugin(t testing.TB, name string) {
+	t.Helper()
+	source := filepath.Join("..", "plugins", name)
+	if _, err := os.Stat(source); err != nil {
+		source = filepath.Join("..", "plugins", "hostile", name)
+	}
+	build, _ := guests.LoadOrStore(name, sync.OnceValues(func() ([]byte, error) { return buildGuest(source) }))
+	wasm, err := build.(func() ([]byte, error))()
+	if err != nil {
+		t.Fatal(err)
+	}
+	contract, err := os.ReadFile(filepath.Join(source, "contract.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.write(t, "plugins/"+name+"/plugin.wasm", string(wasm))
+	d.write(t, "plugins/"+name+"/contract.json", string(contract))
+}
+
+func buildGuest(source string) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "toolhost-guest")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "plugin.wasm")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, ".")
+	cmd.Dir = source
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build %s: %w\n%s", source, err, said)
+	}
+	return os.ReadFile(out)
+}
+
+func (d *desk) open(t testing.TB) *Host {
+	t.Helper()
+	h, err := d.tryOpen(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+func (d *desk) tryOpen(t testing.TB) (*Host, error) {
+	t.Helper()
+	return Open(context.Background(), filepath.Join(d.dir, "config.toml"), Options{Recorder: d.recorder})
+}
+
+func tom() Session {
+	return Session{Tenant: "larkfield", Role: "customer", Attributes: map[string]string{"customer": "C-20000"}}
+}
+
+func ask(tool, args string) Proposal { return Proposal{Tool: tool, Arguments: []byte(args)} }

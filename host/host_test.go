@@ -1,0 +1,217 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// I6: whether a row is missing, another customer's or another shop's, the
+// model gets the same bytes and the database the same queries.
+func TestSameBytesAndSameWork(t *testing.T) {
+	d := newDesk(t, "", "get_order")
+	d.sql(t, `UPDATE orders SET tenant = 'bramble' WHERE order_id = 'LK-500030'`)
+	h := d.open(t)
+	var words []byte
+	for _, tt := range []struct{ id, code string }{
+		{"LK-999999", "not_found"},
+		{"LK-500060", "other_customer"},
+		{"LK-500030", "out_of_scope"},
+	} {
+		before := h.Stats().Reads["desk"]
+		o := h.Call(t.Context(), tom(), ask("get_order", `{"order_id":"`+tt.id+`"}`))
+		if o.State != Refused || o.Gate != GateCaller || o.Code != tt.code {
+			t.Errorf("%s: %s", tt.id, o.Line())
+		}
+		if n := h.Stats().Reads["desk"] - before; n != 1 {
+			t.Errorf("%s: %d queries", tt.id, n)
+		}
+		said := bytes.ReplaceAll(o.Result, []byte(tt.id), []byte("ID"))
+		if words == nil {
+			words = said
+		}
+		if !bytes.Equal(said, words) {
+			t.Errorf("%s: %s, not %s", tt.id, said, words)
+		}
+	}
+	if n := h.Stats().Instances["get_order"]; n != 0 {
+		t.Errorf("%d guests were made", n)
+	}
+}
+
+// I1: a refused call makes no guest, and where a gate before the caller gate
+// refused, it asks no table.
+func TestRefusedCallsTouchNothing(t *testing.T) {
+	h := newDesk(t, "", "get_order").open(t)
+	visitor := tom()
+	visitor.Role = "visitor"
+	nobody := Session{}
+	for name, tt := range map[string]struct {
+		s Session
+		p Proposal
+	}{
+		"unknown-tool":        {tom(), ask("refund_order", `{"order_id":"LK-500000"}`)},
+		"tool-in-other-case":  {tom(), ask("Get_Order", `{"order_id":"LK-500000"}`)},
+		"tool-with-space":     {tom(), ask("get_order ", `{"order_id":"LK-500000"}`)},
+		"no-tool":             {tom(), ask("", `{}`)},
+		"no-arguments":        {tom(), ask("get_order", ``)},
+		"null":                {tom(), ask("get_order", `null`)},
+		"array":               {tom(), ask("get_order", `[]`)},
+		"string-of-an-object": {tom(), ask("get_order", `"{\"order_id\":\"LK-500000\"}"`)},
+		"deep":                {tom(), ask("get_order", strings.Repeat("[", 100_000))},
+		"long":                {tom(), ask("get_order", `{"order_id":"`+strings.Repeat("9", 20_000)+`"}`)},
+		"huge-exponent":       {tom(), ask("get_order", `{"order_id":1e-10000000}`)},
+		"role-of-nobody":      {visitor, ask("get_order", `{"order_id":"LK-500000"}`)},
+		"zero-session":        {nobody, ask("get_order", `{"order_id":"LK-500000"}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := h.Stats()
+			o := h.Call(t.Context(), tt.s, tt.p)
+			after := h.Stats()
+			if o.State != Refused || o.Code == "" || len(o.Result) == 0 {
+				t.Errorf("outcome %+v", o)
+			}
+			if after.Instances["get_order"] != before.Instances["get_order"] || after.Reads["desk"] != before.Reads["desk"] {
+				t.Errorf("counters went from %v to %v", before, after)
+			}
+		})
+	}
+}
+
+// I2: zero values deny.
+func TestZeroValuesDeny(t *testing.T) {
+	if (Outcome{}).State != Refused {
+		t.Error("the zero outcome is no refusal")
+	}
+	var g grant
+	if want, absent := g.scope(Session{}); len(want) != 0 || absent != nil {
+		t.Error("a grant without clauses has some")
+	}
+	if _, err := Open(t.Context(), "config.toml", Options{}); err == nil {
+		t.Error("a host opened without a recorder")
+	}
+	d := newDesk(t, `[tools.get_order]
+plugin = "plugins/get_order"
+effect = "read"
+callers = []
+[databases.desk]
+url = "sqlite:var/desk.db"
+[capabilities.orders]
+kind = "records"
+database = "desk"
+table = "orders"
+key = "order_id"
+columns = ["order_id"]
+scope = "everyone"
+[tools.get_order.grants]
+orders = { only = "{args.order_id}" }
+`, "get_order")
+	h := d.open(t)
+	for _, role := range []string{"", "customer", "owner"} {
+		o := h.Call(t.Context(), Session{Role: role}, ask("get_order", `{"order_id":"LK-500000"}`))
+		if o.Code != "forbidden" || !bytes.Contains(o.Result, []byte(wordsUnknownTool)) {
+			t.Errorf("role %q: %s %s", role, o.Line(), o.Result)
+		}
+		if tools := h.Tools(t.Context(), Session{Role: role}); len(tools) != 0 {
+			t.Errorf("role %q sees %v", role, tools)
+		}
+	}
+}
+
+// I8: the guest sees the value that the gates saw, digit by digit.
+func TestOneParsedValue(t *testing.T) {
+	d := newDesk(t, "", "get_order")
+	h := d.open(t)
+	o := h.Call(t.Context(), tom(), ask("get_order", "\t{ \"order\\u005fid\" : \"LK-50000\\u0030\" }\n"))
+	if o.State != OK {
+		t.Fatal(o.Line(), o.Reason)
+	}
+	if !bytes.Contains(o.Result, []byte(`"total":100.05`)) {
+		t.Errorf("the total is not the decimal of the database: %s", o.Result)
+	}
+	records := d.recorder.Records()
+	if got := string(records[len(records)-1].Arguments.AppendJSON(nil)); got != `{"order_id":"LK-500000"}` {
+		t.Errorf("the record has %s", got)
+	}
+}
+
+type failingRecorder struct {
+	*MemoryRecorder
+	started, ended error
+}
+
+func (f failingRecorder) Started(r *Record) error {
+	return errors.Join(f.started, f.MemoryRecorder.Started(r))
+}
+func (f failingRecorder) Ended(r *Record) error {
+	return errors.Join(f.ended, f.MemoryRecorder.Ended(r))
+}
+
+// I10: no guest starts and no answer leaves that cannot be recorded.
+func TestNothingUnrecorded(t *testing.T) {
+	full := errors.New("disk full")
+	for name, tt := range map[string]struct {
+		recorder failingRecorder
+		guests   uint64
+	}{
+		"before-the-guest":  {failingRecorder{started: full}, 0},
+		"before-the-answer": {failingRecorder{ended: full}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newDesk(t, "", "get_order").open(t)
+			tt.recorder.MemoryRecorder = NewMemoryRecorder(10)
+			h.recorder = tt.recorder
+			o := h.Call(t.Context(), tom(), ask("get_order", `{"order_id":"LK-500000"}`))
+			if o.State != Refused || o.Gate != GateAudit || o.Code != "audit_unavailable" || bytes.Contains(o.Result, []byte("LK-")) {
+				t.Errorf("%s %s", o.Line(), o.Result)
+			}
+			if n := h.Stats().Instances["get_order"]; n != tt.guests {
+				t.Errorf("%d guests", n)
+			}
+		})
+	}
+}
+
+// Calls run side by side, each with its own session; run with -race.
+func TestCallsSideBySide(t *testing.T) {
+	d := newDesk(t, "", "get_order")
+	h := d.open(t)
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			s := tom()
+			s.Attributes = map[string]string{"customer": fmt.Sprintf("C-%05d", 20000+i)}
+			for j := range 6 {
+				own := fmt.Sprintf("LK-%06d", 500000+(i*4+j%4)*3)
+				other := fmt.Sprintf("LK-%06d", 500000+((i+1)*4)*3)
+				if o := h.Call(context.Background(), s, ask("get_order", `{"order_id":"`+own+`"}`)); o.State != OK || !bytes.Contains(o.Result, []byte(own)) {
+					t.Errorf("own order: %s %s", o.Line(), o.Reason)
+				}
+				if o := h.Call(context.Background(), s, ask("get_order", `{"order_id":"`+other+`"}`)); o.Code != "other_customer" {
+					t.Errorf("other order: %s", o.Line())
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if n := len(d.recorder.Records()); n != 8*6*2 {
+		t.Errorf("%d records", n)
+	}
+}
+
+// A recorder in memory keeps the last records and no more.
+func TestRecordsAreBounded(t *testing.T) {
+	m := NewMemoryRecorder(3)
+	for i := range 10 {
+		if err := m.Ended(&Record{CallID: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := m.Records(); len(got) != 3 || got[0].CallID != "7" || got[2].CallID != "9" {
+		t.Errorf("kept %v", got)
+	}
+}
