@@ -30,4 +30,8 @@
 // seen until they return, the native stack (up to 84 MB) and table.grow are not in the
 // memory limit, and compilation has no time limit. Rewriting the module closes these; the
 // interface of this package stays as it is.
+//
+// Nor is S12 the whole cure: Go's runtime stops helping its collector once a guest has spent about a
+// second of real time mostly collecting (its GC CPU limiter), and then runs out of memory. The
+// deadline option makes that second come sooner, and so does a busy host, whose waiting counts.
 package sandbox

@@ -37,7 +37,7 @@ const (
 
 // newHost makes a host module without a name. It holds no state of a call: that travels in the context.
 func newHost(ctx context.Context, r wazero.Runtime, module string, functions []string) (api.Module, error) {
-	b := r.NewHostModuleBuilder("")
+	b := r.NewHostModuleBuilder(module)
 	i32, i64 := api.ValueTypeI32, api.ValueTypeI64
 	for _, function := range functions {
 		serve := api.GoModuleFunc(func(ctx context.Context, guest api.Module, stack []uint64) {
@@ -49,7 +49,17 @@ func newHost(ctx context.Context, r wazero.Runtime, module string, functions []s
 			WithGoModuleFunction(serve, []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i64}).
 			Export(function)
 	}
-	return b.Instantiate(ctx)
+	return withoutName(ctx, r, b)
+}
+
+// withoutName instantiates a host module outside the runtime's table of names, so that only the
+// import resolver of a call leads to it (S2).
+func withoutName(ctx context.Context, r wazero.Runtime, b wazero.HostModuleBuilder) (api.Module, error) {
+	compiled, err := b.Compile(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.InstantiateModule(ctx, compiled, wazero.NewModuleConfig().WithName(""))
 }
 
 // answer is a response with the question that it belongs to.
@@ -65,10 +75,10 @@ func (c *call) serve(ctx context.Context, mem api.Memory, module, function strin
 	name := dotted(module, function)
 	logs := module == logModule && function == logFunction
 	if !logs {
-		if c.hostCalls >= c.HostCalls {
-			c.stop(TooManyHostCalls, fmt.Errorf("%s would be call %d of at most %d", name, c.hostCalls+1, c.HostCalls))
+		if c.calls >= c.HostCalls {
+			c.stop(TooManyHostCalls, fmt.Errorf("%s would be call %d of at most %d", name, c.calls+1, c.HostCalls))
 		}
-		c.hostCalls++
+		c.calls++
 	}
 	asked, tooLong, err := copyRequest(mem, request)
 	if err == nil { // before anything is done whose answer could not be delivered

@@ -9,9 +9,6 @@ type linearMemory struct {
 	refused bool
 }
 
-// Allocate implements experimental.MemoryAllocator. It reserves nothing: capacities come from the module.
-func (m *linearMemory) Allocate(_, _ uint64) *linearMemory { return m }
-
 // Reallocate implements experimental.LinearMemory; nil is a refusal. A new instance's minimum was held
 // against the limit when the module was compiled, so it is never refused here.
 func (m *linearMemory) Reallocate(size uint64) []byte {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/tetratelabs/wazero/api"
@@ -39,7 +40,7 @@ func copyRequest(mem api.Memory, g region) (request []byte, tooLong bool, err er
 	if !ok {
 		return nil, false, fmt.Errorf("the request of %d bytes at %d cannot be read", g.size, g.ptr)
 	}
-	return append(make([]byte, 0, len(view)), view...), false, nil
+	return bytes.Clone(view), false, nil
 }
 
 // writeResponse writes a response that fits into the region.

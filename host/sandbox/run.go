@@ -31,11 +31,11 @@ type Usage struct {
 // call is the state of one run. It travels in the context, because host modules outlive calls.
 type call struct {
 	Call
-	output    *output
-	memory    linearMemory
-	hostCalls int
-	kept      *answer // S7
-	stopped   *Stop   // set by what ended the guest from the host's side
+	output  *output
+	memory  linearMemory
+	calls   int     // that count against HostCalls
+	kept    *answer // S7
+	stopped *Stop   // set by what ended the guest from the host's side
 }
 
 type callKey struct{}
@@ -63,7 +63,7 @@ func (m *Module) Run(ctx context.Context, given Call) (Usage, int32, error) {
 	defer cancel()
 	code, err := m.runInstance(context.WithValue(ctx, callKey{}, c), c)
 	err = c.verdict(ctx, code, err)
-	return Usage{Time: time.Since(start), MemoryBytes: int64(len(c.memory.bytes)), HostCalls: c.hostCalls}, code, err
+	return Usage{Time: time.Since(start), MemoryBytes: int64(len(c.memory.bytes)), HostCalls: c.calls}, code, err
 }
 
 func (m *Module) runInstance(ctx context.Context, c *call) (code int32, err error) {
@@ -77,7 +77,7 @@ func (m *Module) runInstance(ctx context.Context, c *call) (code int32, err erro
 	}
 	ctx = experimental.WithImportResolver(ctx, func(name string) api.Module { return m.hosts[name] })
 	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(
-		func(capacity, most uint64) experimental.LinearMemory { return c.memory.Allocate(capacity, most) }))
+		func(_, _ uint64) experimental.LinearMemory { return &c.memory })) // the sizes are the module's wishes
 	m.instances.Add(1)
 	guest, err := m.runtime.InstantiateModule(ctx, m.compiled, c.instanceConfig(ctx))
 	if err != nil {
@@ -125,20 +125,18 @@ func doneStop(ctx context.Context) *Stop {
 func (c *call) verdict(ctx context.Context, code int32, err error) error {
 	grew := c.memory.refused
 	switch {
-	case err == nil && code == 0:
-		return nil
-	case err == nil && grew:
-		return c.outOfMemory(fmt.Sprintf("run returned %d", code))
-	case err == nil:
-		return nil
 	case c.stopped != nil && (c.stopped.Reason != Exit || !grew):
 		return c.stopped
-	case c.stopped == nil && ctx.Err() != nil:
+	case c.stopped == nil && err != nil && ctx.Err() != nil:
 		return doneStop(ctx)
-	case grew:
+	case grew && err != nil:
 		return c.outOfMemory(firstLine(err.Error()))
-	default:
+	case grew && code != 0:
+		return c.outOfMemory(fmt.Sprintf("run returned %d", code))
+	case err != nil:
 		return &Stop{Reason: Trap, Err: errors.New(firstLine(err.Error()))}
+	default:
+		return nil
 	}
 }
 

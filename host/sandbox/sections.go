@@ -16,7 +16,7 @@ const (
 	maxImports  = 1_000
 	maxFuncs    = 100_000
 	maxTables   = 16
-	maxMemories = 16 // more than one are read, to be refused in clear words
+	maxMemories = 16      // more than one are read, to be refused in clear words
 	maxElements = 100_000 // of all tables' minimums together: memory outside the memory limit
 	maxGlobals  = 10_000
 	maxExports  = 1_000

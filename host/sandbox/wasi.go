@@ -44,13 +44,13 @@ func wasiSignature(name string) (signature, bool) {
 // newWASI makes wazero's WASI module without a name, with a proc_exit of ours: wazero's own would
 // close the module with a code that a guest could choose to look like a deadline.
 func newWASI(ctx context.Context, r wazero.Runtime) (api.Module, error) {
-	b := r.NewHostModuleBuilder("")
+	b := r.NewHostModuleBuilder(wasiModule)
 	wasi_snapshot_preview1.NewFunctionExporter().ExportFunctions(b)
 	exit := api.GoModuleFunc(func(ctx context.Context, _ api.Module, stack []uint64) {
 		callOf(ctx).stop(Exit, fmt.Errorf("the guest left with code %d before run returned", uint32(stack[0])))
 	})
 	b.NewFunctionBuilder().WithGoModuleFunction(exit, []api.ValueType{api.ValueTypeI32}, nil).Export("proc_exit")
-	return b.Instantiate(ctx)
+	return withoutName(ctx, r, b)
 }
 
 // instanceConfig is what an instance finds around it: no files, no arguments, no input (S12).

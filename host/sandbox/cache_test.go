@@ -1,0 +1,61 @@
+package sandbox
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func mustMkdir(t *testing.T, path string, mode fs.FileMode) {
+	t.Helper()
+	if err := os.Mkdir(path, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cacheRuns makes two engines on one folder and says how many of them run a guest well.
+func cacheRuns(t *testing.T, dir string) int {
+	t.Helper()
+	well := 0
+	for range 2 {
+		e, err := NewEngine(Options{CacheDir: dir, Offer: offer()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := e.Compile(t.Context(), newGuest().run(i32(5)).bytes(), 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, code, err := m.Run(t.Context(), bounds(&answers{})); err == nil && code == 5 {
+			well++
+		}
+		if err := m.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	return well
+}
+
+// spoil changes a byte in the middle of every cache file.
+func spoil(t *testing.T, dir string) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		files++
+		for i := range b[len(b)/2:] {
+			b[len(b)/2+i] ^= 0xff
+		}
+		return os.WriteFile(path, b, 0o600)
+	})
+	if err != nil || files == 0 {
+		t.Fatalf("%d cache files, %v", files, err)
+	}
+}
