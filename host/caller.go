@@ -44,8 +44,10 @@ func (h *Host) checkCaller(ctx context.Context, c checked) (asked, error) {
 // mayUse refuses a role that may not use the tool at this moment.
 func (h *Host) mayUse(ctx context.Context, s Session, t *tool) error {
 	if s.Role == "" || !slices.Contains(t.Callers, s.Role) {
-		return &Refusal{Gate: GateCaller, Code: codeForbidden, Place: t.Place,
-			Reason: fmt.Sprintf("role %q is none of the tool's callers", s.Role)}
+		return &Refusal{
+			Gate: GateCaller, Code: codeForbidden, Place: t.Place,
+			Reason: fmt.Sprintf("role %q is none of the tool's callers", s.Role),
+		}
 	}
 	if h.directory == nil || !h.directory.decides(s.Role) {
 		return nil
@@ -55,8 +57,10 @@ func (h *Host) mayUse(ctx context.Context, s Session, t *tool) error {
 	case err != nil:
 		return &Refusal{Gate: GateCaller, Code: codeUnavailable, Place: h.directory.Place, Reason: err.Error()}
 	case !holds:
-		return &Refusal{Gate: GateCaller, Code: codeForbidden, Place: h.directory.Place,
-			Reason: fmt.Sprintf("the directory does not say that the subject holds role %q", s.Role)}
+		return &Refusal{
+			Gate: GateCaller, Code: codeForbidden, Place: h.directory.Place,
+			Reason: fmt.Sprintf("the directory does not say that the subject holds role %q", s.Role),
+		}
 	}
 	return nil
 }

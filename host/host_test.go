@@ -147,6 +147,7 @@ type failingRecorder struct {
 func (f failingRecorder) Started(r *Record) error {
 	return errors.Join(f.started, f.MemoryRecorder.Started(r))
 }
+
 func (f failingRecorder) Ended(r *Record) error {
 	return errors.Join(f.ended, f.MemoryRecorder.Ended(r))
 }

@@ -193,13 +193,12 @@ func (l *loader) readTools() {
 	}
 }
 
-// engine makes the engine that compiles; without a cache where that cannot be
-// trusted.
-func (l *loader) engine(cache string) (*sandbox.Engine, error) {
+// engine makes the engine that compiles. It works without a cache too, where
+// the folder cannot be trusted.
+func (l *loader) engine(cache string) *sandbox.Engine {
 	engine, err := sandbox.NewEngine(sandbox.Options{CacheDir: cache, Offer: offer()})
-	if err != nil && cache != "" {
+	if err != nil {
 		l.host.log.Warn("compiled modules are not kept", "folder", cache, "why", err)
-		return sandbox.NewEngine(sandbox.Options{Offer: offer()})
 	}
-	return engine, err
+	return engine
 }

@@ -48,8 +48,10 @@ func (l *loader) readGrant(t *tool, cg config.Grant) {
 			continue
 		}
 		kind, _ := capabilities.KindNamed(c.Kind)
-		g := &grant{Grant: cg, kind: kind, records: l.records[c.Name],
-			table: c.Records.Database + "." + c.Records.Table, columns: c.Records.Columns, clauses: c.Records.Scope}
+		g := &grant{
+			Grant: cg, kind: kind, records: l.records[c.Name],
+			table: c.Records.Database + "." + c.Records.Table, columns: c.Records.Columns, clauses: c.Records.Scope,
+		}
 		if cg.Only != nil {
 			g.only = cg.Only.Name
 		}
@@ -151,11 +153,7 @@ func (l *loader) holdAgainstGrants(t *tool) {
 
 // compile compiles every module, as many side by side as there are processors.
 func (l *loader) compile(ctx context.Context, cache string) {
-	engine, err := l.engine(cache)
-	if err != nil {
-		l.fault(config.Place{File: l.host.config.Name}, "no engine: %v", err)
-		return
-	}
+	engine := l.engine(cache)
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	errs := make([]error, len(l.host.config.Tools))

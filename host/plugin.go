@@ -134,13 +134,17 @@ func (g *guest) capability(ctx context.Context, module, function string, request
 	named, _ := v.Get(kind.Instance)
 	name, isText := named.Text()
 	use := Use{Capability: bounding(name, 64), Function: module + "." + function}
-	answer := capabilities.Answer{Status: capabilities.Invalid, Reason: "invalid_request",
-		Body: []byte(`{"error":"the request must be one JSON object that names the capability; docs/abi.md"}`)}
+	answer := capabilities.Answer{
+		Status: capabilities.Invalid, Reason: "invalid_request",
+		Body: []byte(`{"error":"the request must be one JSON object that names the capability; docs/abi.md"}`),
+	}
 	if reach := g.reach[module][name]; err == nil && isText && reach != nil {
 		answer, err = reach.Call(ctx, function, v)
 	} else if err == nil && isText {
-		err, answer = nil, capabilities.Answer{Status: capabilities.Denied, Reason: "not_granted",
-			Body: []byte(`{"error":"no such capability is granted to this tool"}`)}
+		err, answer = nil, capabilities.Answer{
+			Status: capabilities.Denied, Reason: "not_granted",
+			Body: []byte(`{"error":"no such capability is granted to this tool"}`),
+		}
 	} else {
 		err = nil
 	}

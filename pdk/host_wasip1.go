@@ -48,6 +48,7 @@ func hostProgress(q, r []byte) uint64  { return importProgress(at(q), size(q), a
 
 func hostRecordsGet(q, r []byte) uint64  { return importRecordsGet(at(q), size(q), at(r), size(r)) }
 func hostRecordsList(q, r []byte) uint64 { return importRecordsList(at(q), size(q), at(r), size(r)) }
+
 func hostRecordsSearch(q, r []byte) uint64 {
 	return importRecordsSearch(at(q), size(q), at(r), size(r))
 }

@@ -60,4 +60,3 @@ func codeTable() string {
 	}
 	return b.String()
 }
-

@@ -80,6 +80,7 @@ func (l *liner) expression(e *unstable.Node) {
 		l.header(e)
 	case unstable.KeyValue:
 		l.assign(l.current, e, 0)
+	default: // comments
 	}
 }
 
@@ -143,8 +144,9 @@ func (l *liner) value(e *unstable.Node, line, depth int) *node {
 			l.assign(table, it.Node(), depth)
 		}
 		return table
+	default:
+		return &node{line: line}
 	}
-	return &node{line: line}
 }
 
 // part is one part of a dotted key.

@@ -10,6 +10,7 @@ import (
 // Space is where a reference takes its value from.
 type Space string
 
+// The spaces that a reference can name.
 const (
 	SpaceSession Space = "session" // the session of the call
 	SpaceArgs    Space = "args"    // the parsed arguments of the call
@@ -152,8 +153,9 @@ func (s section) resolve(key string, ref Ref, takes []Space) (piece, bool) {
 	case SpaceEnv:
 		value, ok := s.variable(key, ref.Name)
 		return piece{text: value}, ok
+	default:
+		return piece{ref: ref}, true
 	}
-	return piece{ref: ref}, true
 }
 
 // variable gives the value of an environment variable. No fault shows it.

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -149,8 +150,8 @@ func TestArguments(t *testing.T) {
 					}
 					continue
 				}
-				m, ok := err.(*Misfit)
-				if !ok || m.Field != tt.field || m.Words != tt.words {
+				var m *Misfit
+				if !errors.As(err, &m) || m.Field != tt.field || m.Words != tt.words {
 					t.Fatalf("got %#v, %v", m, err)
 				}
 			}

@@ -72,8 +72,10 @@ func TestGoGuest(t *testing.T) {
 		{"digits-and-order-survive", `{"order_id":"LK-702219"}`, `{"order":{"order_id":"LK-702219","total":216.00,"note":"<&>"}}`, "", 0},
 		{"not-available", `{"order_id":"LK-000000"}`, "", "records.get: not available", 1},
 		{"denied", `{"order_id":"LK-615204"}`, "", "records.get: denied: no grant", 1},
-		{"arguments-longer-than-the-first-buffer", `{"order_id":"LK-702219","x":"` + strings.Repeat("y", 9000) + `"}`,
-			`{"order":{"order_id":"LK-702219","total":216.00,"note":"<&>"}}`, "", 0},
+		{
+			"arguments-longer-than-the-first-buffer", `{"order_id":"LK-702219","x":"` + strings.Repeat("y", 9000) + `"}`,
+			`{"order":{"order_id":"LK-702219","total":216.00,"note":"<&>"}}`, "", 0,
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.rule, func(t *testing.T) {
