@@ -85,8 +85,8 @@ type Reach interface {
 	Call(ctx context.Context, function string, request strictjson.Value) (Answer, error)
 }
 
-// refuse answers with words for the plugin's author and a reason for the record.
-func refuse(s Status, words, reason string) Answer {
+// Refuse answers with words for the plugin's author and a reason for the record.
+func Refuse(s Status, words, reason string) Answer {
 	body := strictjson.AppendString([]byte(`{"error":`), words)
 	return Answer{Status: s, Body: append(body, '}'), Reason: reason}
 }

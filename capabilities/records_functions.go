@@ -24,14 +24,14 @@ func (r *recordsReach) Call(ctx context.Context, function string, request strict
 			err = errors.New("words must hold at least one word")
 		}
 	default:
-		return refuse(Invalid, "no such function", "unknown_function"), nil
+		return Refuse(Invalid, "no such function", "unknown_function"), nil
 	}
 	var denied *deniedError
 	switch {
 	case errors.As(err, &denied):
-		return refuse(Denied, denied.text, denied.reason), nil
+		return Refuse(Denied, denied.text, denied.reason), nil
 	case err != nil:
-		return refuse(Invalid, err.Error(), "invalid_request"), nil
+		return Refuse(Invalid, err.Error(), "invalid_request"), nil
 	case function == "get":
 		return r.get(ctx, q)
 	default:
@@ -43,7 +43,7 @@ func (r *recordsReach) Call(ctx context.Context, function string, request strict
 // without a query: it is not this call's, whether it exists or not.
 func (r *recordsReach) get(ctx context.Context, q recordsRequest) (Answer, error) {
 	if r.only != nil && q.key != *r.only {
-		return refuse(Denied, r.c.Name+": the grant names another key", "not_the_granted_key"), nil
+		return Refuse(Denied, r.c.Name+": the grant names another key", "not_the_granted_key"), nil
 	}
 	row := r.newRow(r.c.Columns)
 	if err := r.lookup.Row(ctx, lookupArgs(q.key, r.want), row.into()); err != nil {
@@ -126,7 +126,7 @@ func (r *recordsReach) mine(values []any) bool {
 // the middle it would look whole.
 func (r *recordsReach) bounded(body []byte) Answer {
 	if int64(len(body)) > r.c.MaxBytes {
-		return refuse(Invalid, fmt.Sprintf("%s: the answer is longer than max_bytes (%d); ask for fewer rows or columns", r.c.Name, r.c.MaxBytes), "answer_too_long")
+		return Refuse(Invalid, fmt.Sprintf("%s: the answer is longer than max_bytes (%d); ask for fewer rows or columns", r.c.Name, r.c.MaxBytes), "answer_too_long")
 	}
 	return Answer{Status: OK, Body: body}
 }

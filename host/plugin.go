@@ -129,31 +129,36 @@ func number(v strictjson.Value, name string) (float64, bool) {
 // capability passes a request on to what the call can reach. Each is a Use in
 // the record, whatever came of it.
 func (g *guest) capability(ctx context.Context, module, function string, request []byte) (sandbox.Status, []byte, error) {
-	kind, _ := capabilities.KindNamed(module)
-	v, err := strictjson.Read(request, strictjson.Default(len(request)))
-	named, _ := v.Get(kind.Instance)
-	name, isText := named.Text()
-	use := Use{Capability: bounding(name, 64), Function: module + "." + function}
-	answer := capabilities.Answer{
-		Status: capabilities.Invalid, Reason: "invalid_request",
-		Body: []byte(`{"error":"the request must be one JSON object that names the capability; docs/abi.md"}`),
-	}
-	if reach := g.reach[module][name]; err == nil && isText && reach != nil {
+	name, v, ok := instanceNamed(module, request)
+	var answer capabilities.Answer
+	var err error
+	switch reach := g.reach[module][name]; {
+	case !ok:
+		answer = capabilities.Refuse(capabilities.Invalid,
+			"the request must be one JSON object that names the capability; docs/abi.md", "invalid_request")
+	case reach == nil:
+		answer = capabilities.Refuse(capabilities.Denied, "no such capability is granted to this tool", "not_granted")
+	default:
 		answer, err = reach.Call(ctx, function, v)
-	} else if err == nil && isText {
-		err, answer = nil, capabilities.Answer{
-			Status: capabilities.Denied, Reason: "not_granted",
-			Body: []byte(`{"error":"no such capability is granted to this tool"}`),
-		}
-	} else {
-		err = nil
 	}
-	use.Status, use.Reason = answer.Status.Word(), answer.Reason
+	use := Use{
+		Capability: bounding(name, 64), Function: module + "." + function,
+		Status: answer.Status.Word(), Reason: answer.Reason,
+	}
 	if err != nil {
 		use.Status, use.Reason = codeUnavailable, err.Error()
 	}
 	g.rec.Uses = append(g.rec.Uses, use)
 	return sandbox.Status(answer.Status), answer.Body, err
+}
+
+// instanceNamed reads a request and the capability that it names.
+func instanceNamed(module string, request []byte) (name string, v strictjson.Value, ok bool) {
+	kind, _ := capabilities.KindNamed(module)
+	v, err := strictjson.Read(request, strictjson.Default(len(request)))
+	named, _ := v.Get(kind.Instance)
+	name, _ = named.Text()
+	return name, v, err == nil && named.Kind() == strictjson.String
 }
 
 // ended turns the way in which a guest ended into a failure, or nil.
