@@ -64,9 +64,10 @@ type Tool struct {
 // Report is what check says of one loaded tool.
 type Report struct {
 	Name    string
-	Module  string // digest
-	Size    int    // bytes of the module
-	Imports []string
+	Module  string   // digest
+	Size    int      // bytes of the module
+	Imports []string // of functions that toolhost offers, sorted
+	WASI    int      // how many functions of WASI it imports: clocks, random, output
 	Callers []string
 	Reaches []string
 	Codes   []string // that the config names itself
@@ -78,11 +79,7 @@ func (h *Host) Reports() []Report {
 	for _, ct := range h.config.Tools {
 		t := h.tools[ct.Name]
 		r := Report{Name: t.Name, Module: t.manifest.Digest, Size: t.manifest.Size, Callers: t.Callers}
-		for _, i := range t.manifest.Imports {
-			if name := i.Module + "." + i.Name; !slices.Contains(r.Imports, name) {
-				r.Imports = append(r.Imports, name)
-			}
-		}
+		r.Imports, r.WASI = t.imports()
 		for _, g := range t.grants {
 			r.Reaches = append(r.Reaches, g.sentence())
 			for _, c := range g.clauses {
@@ -94,6 +91,23 @@ func (h *Host) Reports() []Report {
 		out = append(out, r)
 	}
 	return out
+}
+
+func (t *tool) imports() (own []string, wasi int) {
+	seen := map[string]bool{} // a module may import a name twice
+	for _, i := range t.manifest.Imports {
+		name := i.Module + "." + i.Name
+		switch {
+		case seen[name]:
+		case slices.Contains(t.manifest.Modules(), i.Module):
+			own = append(own, name)
+		default:
+			wasi++
+		}
+		seen[name] = true
+	}
+	slices.Sort(own)
+	return own, wasi
 }
 
 // sentence says what a grant reaches, in words that a reviewer can sign.

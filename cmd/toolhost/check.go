@@ -35,7 +35,7 @@ exit     0 nothing is wrong, 2 something is`,
 				if len(r.Codes) > 0 {
 					fmt.Fprintf(c.stdout, "  codes    %s\n", strings.Join(r.Codes, " "))
 				}
-				fmt.Fprintf(c.stdout, "  imports  %s\n", strings.Join(r.Imports, " "))
+				fmt.Fprintf(c.stdout, "  imports  %s; of WASI %d (clocks, random, output)\n", strings.Join(r.Imports, " "), r.WASI)
 				fmt.Fprintf(c.stdout, "  module   %s, %d bytes\n\n", r.Module, r.Size)
 			}
 			fmt.Fprintf(c.stdout, "no faults\n")

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/toolhost/toolhost/host"
+)
+
+// Everything that the README shows is done here, in a copy of the checkout: a
+// block after "`path`:" is written to that path, a console block is run, and
+// what comes back must be what stands there. "..." stands for any lines, "…"
+// for anything within one.
+func TestReadme(t *testing.T) {
+	raw, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"go.mod", "go.sum", "config.toml", demoCases} {
+		data, err := os.ReadFile(filepath.Join("../..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(dir, name), data)
+	}
+	for _, name := range []string{"pdk", "plugins/get_order"} {
+		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join("../..", name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	block := regexp.MustCompile("(?ms)(?:`([^`\n]+)`:\n\n)?^```(\\w+)\n(.*?)^```$")
+	ran := 0
+	for _, m := range block.FindAllStringSubmatch(string(raw), -1) {
+		path, language, text := m[1], m[2], m[3]
+		switch {
+		case path != "":
+			writeFile(t, filepath.Join(dir, path), []byte(text))
+		case language == "console":
+			ran += runConsole(t, dir, text)
+		default:
+			t.Errorf("a %s block is neither a file nor a console:\n%s", language, text)
+		}
+	}
+	if ran < 7 {
+		t.Errorf("only %d commands were run", ran)
+	}
+}
+
+func writeFile(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// runConsole runs each "$ go run ./cmd/toolhost ..." of a block in this process.
+func runConsole(t *testing.T, dir, text string) int {
+	t.Helper()
+	ran := 0
+	for _, part := range strings.Split("\n"+text, "\n$ ")[1:] {
+		command, want, _ := strings.Cut(part, "\n")
+		args, ok := strings.CutPrefix(command, "go run ./cmd/toolhost ")
+		if !ok {
+			if command != "go test ./..." { // this test is part of it
+				t.Errorf("the README runs %q, which nothing tests", command)
+			}
+			continue
+		}
+		var out bytes.Buffer
+		c := &cli{
+			stdin: strings.NewReader(""), stdout: &out, stderr: &out, dir: dir,
+			env:      func(string) (string, bool) { return "", false },
+			recorder: func() host.Recorder { return host.NewMemoryRecorder(maxRecords) },
+			terminal: func(io.Writer) bool { return false },
+		}
+		c.run(context.Background(), words(args))
+		if pattern := patternOf(want); !regexp.MustCompile(pattern).MatchString(strings.TrimRight(out.String(), "\n")) {
+			t.Errorf("$ %s\nprints\n%s\nthe README has\n%s", command, out.String(), want)
+		}
+		ran++
+	}
+	return ran
+}
+
+// words splits a command line as a shell does with single quotes.
+func words(line string) []string {
+	var out []string
+	for _, m := range regexp.MustCompile(`'([^']*)'|(\S+)`).FindAllStringSubmatch(line, -1) {
+		out = append(out, m[1]+m[2])
+	}
+	return out
+}
+
+func patternOf(want string) string {
+	var lines []string
+	for _, line := range strings.Split(strings.TrimRight(want, "\n"), "\n") {
+		if line == "..." {
+			lines = append(lines, `(?s:.*)`)
+		} else {
+			lines = append(lines, strings.ReplaceAll(regexp.QuoteMeta(line), "…", ".*"))
+		}
+	}
+	return fmt.Sprintf(`\A%s\z`, strings.Join(lines, "\n"))
+}
