@@ -79,19 +79,29 @@ func call(t testing.TB, r Reach, function, request string) Answer {
 func TestRowsLeaveExactly(t *testing.T) {
 	alice := notices(t).Reach([]string{"u-alice"}, nil)
 	for name, tt := range map[string]struct{ function, request, want string }{
-		"every-type": {"get", `{"from":"notices","key":"D1"}`,
-			`{"row":{"id":"D1","published_on":"2026-09-10","content":"读书会 报名 2026-09-20 截止","pages":3,"fee":12.50,"price":12.50,"open":true,"tags":["a",1.50]}}`},
-		"above-2^53-and-negative-minor": {"get", `{"from":"notices","key":"D2","columns":["pages","fee","price","open"]}`,
-			`{"row":{"pages":9007199254740993,"fee":-0.05,"price":0.10,"open":false}}`},
+		"every-type": {
+			"get", `{"from":"notices","key":"D1"}`,
+			`{"row":{"id":"D1","published_on":"2026-09-10","content":"读书会 报名 2026-09-20 截止","pages":3,"fee":12.50,"price":12.50,"open":true,"tags":["a",1.50]}}`,
+		},
+		"above-2^53-and-negative-minor": {
+			"get", `{"from":"notices","key":"D2","columns":["pages","fee","price","open"]}`,
+			`{"row":{"pages":9007199254740993,"fee":-0.05,"price":0.10,"open":false}}`,
+		},
 		"null-is-null":         {"get", `{"from":"notices","key":"D4","columns":["price"]}`, `{"row":{"price":null}}`},
 		"list-in-order-of-key": {"list", `{"from":"notices","columns":["id"]}`, `{"rows":[{"id":"D1"},{"id":"D2"},{"id":"D4"}],"more":false}`},
 		"list-says-more":       {"list", `{"from":"notices","columns":["id"],"limit":2}`, `{"rows":[{"id":"D1"},{"id":"D2"}],"more":true}`},
-		"list-sorted": {"list", `{"from":"notices","columns":["id","fee"],"order":[{"column":"fee","descending":true}],"limit":1}`,
-			`{"rows":[{"id":"D1","fee":12.50}],"more":true}`},
-		"at-least-is-inclusive": {"list", `{"from":"notices","columns":["id"],"where":[{"column":"published_on","at_least":"2026-09-16"}]}`,
-			`{"rows":[{"id":"D2"},{"id":"D4"}],"more":false}`},
-		"between": {"list", `{"from":"notices","columns":["id"],"where":[{"column":"published_on","at_least":"2026-09-11","at_most":"2026-09-30"}]}`,
-			`{"rows":[{"id":"D2"}],"more":false}`},
+		"list-sorted": {
+			"list", `{"from":"notices","columns":["id","fee"],"order":[{"column":"fee","descending":true}],"limit":1}`,
+			`{"rows":[{"id":"D1","fee":12.50}],"more":true}`,
+		},
+		"at-least-is-inclusive": {
+			"list", `{"from":"notices","columns":["id"],"where":[{"column":"published_on","at_least":"2026-09-16"}]}`,
+			`{"rows":[{"id":"D2"},{"id":"D4"}],"more":false}`,
+		},
+		"between": {
+			"list", `{"from":"notices","columns":["id"],"where":[{"column":"published_on","at_least":"2026-09-11","at_most":"2026-09-30"}]}`,
+			`{"rows":[{"id":"D2"}],"more":false}`,
+		},
 		"is-null":            {"list", `{"from":"notices","columns":["id"],"where":[{"column":"price","is":null}]}`, `{"rows":[{"id":"D4"}],"more":false}`},
 		"minor-compares":     {"list", `{"from":"notices","columns":["id"],"where":[{"column":"fee","at_most":0.99}]}`, `{"rows":[{"id":"D2"}],"more":false}`},
 		"boolean-compares":   {"list", `{"from":"notices","columns":["id"],"where":[{"column":"open","is":false}]}`, `{"rows":[{"id":"D2"}],"more":false}`},
@@ -260,8 +270,10 @@ func TestWrongValuesEndTheCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := openDB(t, `CREATE TABLE t (id TEXT NOT NULL PRIMARY KEY, v TEXT); INSERT INTO t VALUES ('a', `+tt.value+`)`)
-			r := openRecords(t, db, RecordsConfig{Name: "t", Table: "t", Key: "id", Columns: []string{"v"},
-				Types: map[string]ColumnType{"v": {Name: tt.column}}, MaxRows: 5, MaxBytes: 4096})
+			r := openRecords(t, db, RecordsConfig{
+				Name: "t", Table: "t", Key: "id", Columns: []string{"v"},
+				Types: map[string]ColumnType{"v": {Name: tt.column}}, MaxRows: 5, MaxBytes: 4096,
+			})
 			for _, function := range []string{"get", "list"} {
 				request := map[string]string{"get": `{"from":"t","key":"a"}`, "list": `{"from":"t"}`}[function]
 				v, _ := strictjson.Read([]byte(request), strictjson.Default(100))
@@ -330,8 +342,14 @@ func TestMinor(t *testing.T) {
 		places int
 		text   string
 	}{
-		{0, 2, "0.00"}, {5, 2, "0.05"}, {-5, 2, "-0.05"}, {1250, 2, "12.50"}, {7, 0, "7"}, {-1, 3, "-0.001"},
-		{9223372036854775807, 2, "92233720368547758.07"}, {-9223372036854775808, 2, "-92233720368547758.08"},
+		{0, 2, "0.00"},
+		{5, 2, "0.05"},
+		{-5, 2, "-0.05"},
+		{1250, 2, "12.50"},
+		{7, 0, "7"},
+		{-1, 3, "-0.001"},
+		{9223372036854775807, 2, "92233720368547758.07"},
+		{-9223372036854775808, 2, "-92233720368547758.08"},
 	} {
 		if got := minor(tt.units, tt.places); got != tt.text {
 			t.Errorf("minor(%d, %d) = %s, want %s", tt.units, tt.places, got, tt.text)

@@ -49,11 +49,7 @@ exit     0 ok, 1 host error, 2 usage or config, 3 refused, 4 failed`,
 }
 
 func (c *cli) callOne(ctx context.Context, who sessionFlags, tool, args string, asJSON bool) error {
-	s, p, err := c.proposal(who, tool, args)
-	if err != nil {
-		return err
-	}
-	h, err := c.open(ctx)
+	h, s, p, err := c.ready(ctx, who, tool, args)
 	if err != nil {
 		return err
 	}
@@ -73,7 +69,16 @@ func (c *cli) callOne(ctx context.Context, who sessionFlags, tool, args string, 
 	return statusOf(o)
 }
 
-// proposal reads who asks and what, before anything is loaded.
+// ready reads who asks and what, and then loads the config.
+func (c *cli) ready(ctx context.Context, who sessionFlags, tool, args string) (*host.Host, host.Session, host.Proposal, error) {
+	s, p, err := c.proposal(who, tool, args)
+	if err != nil {
+		return nil, s, p, err
+	}
+	h, err := c.open(ctx)
+	return h, s, p, err
+}
+
 func (c *cli) proposal(who sessionFlags, tool, args string) (host.Session, host.Proposal, error) {
 	s, err := who.read(c)
 	if err != nil {

@@ -30,11 +30,7 @@ exit     what call would give: 0 ok, 3 refused; 1 host error, 2 usage or config`
 }
 
 func (c *cli) explain(ctx context.Context, who sessionFlags, tool, args string, asJSON bool) error {
-	s, p, err := c.proposal(who, tool, args)
-	if err != nil {
-		return err
-	}
-	h, err := c.open(ctx)
+	h, s, p, err := c.ready(ctx, who, tool, args)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/host/nearest"
 )
 
 // capabilities reads [capabilities.X]. A kind that this version does not have
@@ -25,7 +27,7 @@ func (s section) capabilities() []Capability {
 		case "files", "fetch", "outbox":
 			table.fault("kind", "%s is not enforced by this version of toolhost, so it does not load; remove %s", quote(kind), table.path)
 		default:
-			table.fault("kind", "no kind %s%s; known here: records", quote(kind), didYouMean(kind, []string{"records"}))
+			table.fault("kind", "no kind %s%s; known here: records", quote(kind), nearest.DidYouMean(kind, []string{"records"}))
 		}
 		list = append(list, c)
 	}
@@ -110,7 +112,7 @@ func (s section) types(columns []string) map[string]ColumnType {
 	types := map[string]ColumnType{}
 	for _, column := range table.node.keys {
 		if !slices.Contains(columns, column) {
-			table.fault(column, "%s is not in columns%s", quote(column), didYouMean(column, columns))
+			table.fault(column, "%s is not in columns%s", quote(column), nearest.DidYouMean(column, columns))
 			continue
 		}
 		text, ok := table.text(column)
@@ -120,7 +122,7 @@ func (s section) types(columns []string) map[string]ColumnType {
 		t, ok := parseColumnType(text)
 		if !ok {
 			known := []string{"text", "integer", "decimal", "minor(2)", "json", "date", "boolean"}
-			table.fault(column, "no type %s%s; known here: %s", quote(text), didYouMean(text, known), strings.Join(known, ", "))
+			table.fault(column, "no type %s%s; known here: %s", quote(text), nearest.DidYouMean(text, known), strings.Join(known, ", "))
 		}
 		types[column] = t
 	}

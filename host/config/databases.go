@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+
+	"github.com/toolhost/toolhost/host/nearest"
 )
 
 // databases reads [databases.X].
@@ -75,7 +77,7 @@ func (s section) refers(key, noun, name string, top section, group string) {
 		}
 		names = n.keys
 	}
-	s.fault(key, "no %s %s%s", noun, quote(name), didYouMean(name, names))
+	s.fault(key, "no %s %s%s", noun, quote(name), nearest.DidYouMean(name, names))
 }
 
 // directory reads [directory].

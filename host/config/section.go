@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/host/nearest"
 )
 
 // reader collects the faults of one file while it is read.
@@ -72,7 +74,7 @@ func (s section) known(keys []string, refused ...string) {
 			s.r.report(s.node.table[key].line, "%s", notEnforced(name))
 		default:
 			s.r.report(s.node.table[key].line, "%s: unknown key%s; known here: %s",
-				s.named(key), didYouMean(key, keys), strings.Join(keys, ", "))
+				s.named(key), nearest.DidYouMean(key, keys), strings.Join(keys, ", "))
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/host/nearest"
 )
 
 // Space is where a reference takes its value from.
@@ -140,7 +142,7 @@ func (s section) resolve(key string, ref Ref, takes []Space) (piece, bool) {
 		return piece{}, false
 	default:
 		s.fault(key, "%s names no value%s; a reference begins with session, args or env",
-			shown, didYouMean(string(ref.Space), []string{"session", "args", "env"}))
+			shown, nearest.DidYouMean(string(ref.Space), []string{"session", "args", "env"}))
 		return piece{}, false
 	}
 	if !slices.Contains(takes, ref.Space) {
@@ -180,7 +182,7 @@ func (s section) namesSession(key string, ref Ref) bool {
 	if s.r.anySession || slices.Contains(names, ref.Name) {
 		return true
 	}
-	hint := nearest(ref.Name, names)
+	hint := nearest.Name(ref.Name, names)
 	if hint != "" {
 		hint = "; did you mean " + quote(Ref{Space: SpaceSession, Name: hint}.String()) + "?"
 	}

@@ -3,6 +3,8 @@ package config
 import (
 	"path/filepath"
 	"strings"
+
+	"github.com/toolhost/toolhost/host/nearest"
 )
 
 // tools reads [tools.X].
@@ -64,7 +66,7 @@ func (s section) effect() string {
 	case effect == "write":
 		s.fault("effect", "a write needs the approval gate, which this version does not have")
 	default:
-		s.fault("effect", `no effect %s%s; write "read"`, quote(effect), didYouMean(effect, []string{"read"}))
+		s.fault("effect", `no effect %s%s; write "read"`, quote(effect), nearest.DidYouMean(effect, []string{"read"}))
 	}
 	return effect
 }
@@ -83,7 +85,7 @@ func (s section) grants(top section) []Grant {
 	for _, name := range table.node.keys {
 		n := table.node.table[name]
 		if g := top.node.table["capabilities"]; g == nil || g.table[name] == nil {
-			s.r.report(n.line, "%s: no capability %s%s", s.at("grants"), quote(name), didYouMean(name, known))
+			s.r.report(n.line, "%s: no capability %s%s", s.at("grants"), quote(name), nearest.DidYouMean(name, known))
 		}
 		grant, ok := table.child(name, table.at(name))
 		if !ok {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolhost/toolhost/host/nearest"
 	"github.com/toolhost/toolhost/host/strictjson"
 )
 
@@ -110,7 +111,7 @@ func (w *walker) keywords(s strictjson.Value, at string) {
 				w.fault(here, "is for arguments, not for results")
 			}
 		case !slices.Contains(knownKeywords(), name):
-			w.fault(here, "unknown keyword%s", suggest(name))
+			w.fault(here, "unknown keyword%s", nearest.DidYouMean(name, slices.Concat(knownKeywords(), ownKeywords())))
 		case (name == "$schema" || name == "$defs") && at != w.base:
 			w.fault(here, "stands only at the top of the schema")
 		}

@@ -1,4 +1,5 @@
-package config
+// Package nearest says which known name a misspelt one was meant to be.
+package nearest
 
 import (
 	"fmt"
@@ -11,16 +12,17 @@ const (
 	maxWord       = 64
 )
 
-// didYouMean gives ` (did you mean "x"?)` for the candidate nearest to word, or
+// DidYouMean gives ` (did you mean "x"?)` for the candidate nearest to word, or
 // nothing. Case is no difference here, though it is one to the reader.
-func didYouMean(word string, candidates []string) string {
-	if best := nearest(word, candidates); best != "" {
+func DidYouMean(word string, candidates []string) string {
+	if best := Name(word, candidates); best != "" {
 		return fmt.Sprintf(" (did you mean %q?)", best)
 	}
 	return ""
 }
 
-func nearest(word string, candidates []string) string {
+// Name gives the candidate that is at most two letters away from word, or "".
+func Name(word string, candidates []string) string {
 	if len(word) > maxWord || len(candidates) > maxCandidates {
 		return ""
 	}
