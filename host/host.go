@@ -95,12 +95,21 @@ func (h *Host) admit(ctx context.Context, s Session, p Proposal, rec *Record, t 
 
 func (h *Host) begin(s Session, p Proposal) *Record {
 	rec := &Record{
-		CallID: h.newID(), Began: h.clock(), Session: s, Tool: p.Tool, Raw: len(p.Arguments), Config: h.config.Digest,
+		CallID: h.newID(), Began: h.clock(), Session: s, Tool: shortTool(p.Tool), Raw: len(p.Arguments), Config: h.config.Digest,
 	}
 	if t, ok := h.tools[p.Tool]; ok {
 		rec.Policy = t.policy()
 	}
 	return rec
+}
+
+// shortTool bounds a name that a model wrote. One that was cut is no tool's:
+// no tool's name has dots.
+func shortTool(name string) string {
+	if len(name) <= 64 {
+		return name
+	}
+	return bounding(name, 64) + "..."
 }
 
 // end makes the outcome of what the gates said, and records it before it leaves.

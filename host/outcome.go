@@ -56,7 +56,7 @@ type Outcome struct {
 	State  State
 	Gate   Gate   // NoGate where State is OK
 	Code   string // a row of Codes, or a code that the config names; "" where State is OK
-	Tool   string // as the proposal named it
+	Tool   string // as the proposal named it, cut after 64 bytes
 	Result []byte // one line of JSON, exactly what the model gets
 	CallID string
 	Usage  Usage

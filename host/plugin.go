@@ -20,7 +20,8 @@ import (
 // answered is what a guest gave before it ended well.
 type answered struct {
 	bounded
-	result []byte // nil: it gave none
+	given  bool   // it gave a result at all
+	result []byte // its bytes, unchecked
 }
 
 func (h *Host) runPlugin(ctx context.Context, b bounded, rec *Record) (answered, error) {
@@ -36,7 +37,7 @@ func (h *Host) runPlugin(ctx context.Context, b bounded, rec *Record) (answered,
 		HostCalls: limits.HostCalls,
 		LogBytes:  int(limits.Log),
 		Functions: g,
-		Output:    log.StandardWriter(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
+		Output:    guestOutput{log},
 	})
 	rec.Usage = Usage{Time: usage.Time, Fuel: usage.Fuel, MemoryBytes: usage.MemoryBytes, HostCalls: usage.HostCalls}
 	if err := g.ended(status, err); err != nil {
@@ -45,7 +46,7 @@ func (h *Host) runPlugin(ctx context.Context, b bounded, rec *Record) (answered,
 	b.trail.ok(GatePlugin, func() string {
 		return fmt.Sprintf("%.1f ms, %s", float64(usage.Time.Microseconds())/1000, count(usage.HostCalls, "host call"))
 	})
-	return answered{bounded: b, result: g.result}, nil
+	return answered{bounded: b, given: g.given, result: g.result}, nil
 }
 
 // A guest answers what the running module asks for.
@@ -53,8 +54,10 @@ type guest struct {
 	bounded
 	rec    *Record
 	log    hclog.Logger
+	given  bool // a result was given
 	result []byte
-	failed string // the guest's own text
+	failed bool   // the guest said so
+	text   string // in these words
 }
 
 // offer lists the functions that a guest may import; docs/abi.md describes them.
@@ -77,10 +80,10 @@ func (g *guest) Call(ctx context.Context, module, function string, request []byt
 	case "result":
 		return g.take(request)
 	case "error":
-		g.failed = bounding(string(request), maxGuestText)
+		g.failed, g.text = true, bounding(string(request), maxGuestText)
 		return sandbox.OK, nil, nil
 	case "log":
-		g.log.Debug("guest", "text", bounding(string(request), maxGuestText))
+		g.log.Debug("guest", "log", hclog.Quote(bounding(string(request), maxGuestText)))
 		return sandbox.OK, nil, nil
 	case "progress":
 		return g.progress(request)
@@ -90,20 +93,30 @@ func (g *guest) Call(ctx context.Context, module, function string, request []byt
 
 const maxGuestText = 2000 // bytes of a guest's own words that are kept
 
-// take keeps the first result. One that cannot fit the limit ends the guest
-// now, so that its size is never held.
+// TooLong implements sandbox.Functions.
+func (g *guest) TooLong(module, function string, size int64) error {
+	if module == "toolhost" && function == "result" {
+		return tooLarge(fmt.Sprintf("%d bytes", size), g.tool.Limits.ResultChars)
+	}
+	return nil
+}
+
+// take keeps the first result.
 func (g *guest) take(request []byte) (sandbox.Status, []byte, error) {
-	if g.result != nil {
+	if g.given {
 		return sandbox.Invalid, []byte(`{"error":"the result was already given"}`), nil
 	}
-	if utf8.RuneCount(request) > g.tool.Limits.ResultChars {
-		return 0, nil, tooLarge(utf8.RuneCount(request), g.tool.Limits.ResultChars)
-	}
-	g.result = request
-	if g.result == nil {
-		g.result = []byte{}
-	}
+	g.given, g.result = true, request
 	return sandbox.OK, nil, nil
+}
+
+// guestOutput puts a guest's stdout and stderr into the log, quoted: what a
+// guest writes must not reach a terminal as it is.
+type guestOutput struct{ log hclog.Logger }
+
+func (o guestOutput) Write(p []byte) (int, error) {
+	o.log.Debug("guest", "output", hclog.Quote(p))
+	return len(p), nil
 }
 
 func (g *guest) progress(request []byte) (sandbox.Status, []byte, error) {
@@ -172,8 +185,8 @@ func (g *guest) ended(status int32, err error) error {
 		return &Failure{Gate: GatePlugin, Code: stopCode(stop.Reason), Reason: stop.Error()}
 	case err != nil:
 		return &Failure{Gate: GatePlugin, Code: codeUnavailable, Reason: err.Error()}
-	case status != 0 || g.failed != "":
-		return &Failure{Gate: GatePlugin, Code: codePluginError, Reason: fmt.Sprintf("run gave %d: %s", status, g.failed)}
+	case status != 0 || g.failed:
+		return &Failure{Gate: GatePlugin, Code: codePluginError, Reason: fmt.Sprintf("run gave %d: %s", status, g.text)}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"unicode/utf8"
 
@@ -12,30 +13,34 @@ import (
 // It is never cut and never passed on unchecked.
 
 func (h *Host) checkResult(a answered) ([]byte, error) {
-	if a.result == nil {
-		return nil, &Failure{Gate: GateResult, Code: codeInvalidResult, Reason: "the guest gave no result"}
+	if !a.given {
+		return nil, invalidResult(errors.New("the guest gave none"))
 	}
 	v, err := strictjson.Read(a.result, strictjson.Default(len(a.result)))
-	if err == nil && v.Kind() != strictjson.Object {
-		err = fmt.Errorf("it is no object but %s", v.Kind())
-	}
-	if err == nil {
-		err = a.tool.contract.Result(v)
-	}
 	if err != nil {
-		return nil, &Failure{Gate: GateResult, Code: codeInvalidResult, Reason: "the guest's result: " + err.Error()}
+		return nil, invalidResult(err)
 	}
-	out := envelope(v)
-	most := a.tool.Limits.ResultChars
-	if n := utf8.RuneCount(out); n > most {
-		return nil, tooLarge(n, most)
+	if v.Kind() != strictjson.Object {
+		return nil, invalidResult(fmt.Errorf("it is no object but %s", v.Kind()))
 	}
-	a.trail.ok(GateResult, func() string { return fmt.Sprintf("fits the contract, %d of %d characters", utf8.RuneCount(out), most) })
+	out, most := envelope(v), a.tool.Limits.ResultChars
+	n := utf8.RuneCount(out)
+	if n > most { // before the schema, which would only say that a part of it is too long
+		return nil, tooLarge(count(n, "character"), most)
+	}
+	if err := a.tool.contract.Result(v); err != nil {
+		return nil, invalidResult(err)
+	}
+	a.trail.ok(GateResult, func() string { return fmt.Sprintf("fits the contract, %d of %d characters", n, most) })
 	return out, nil
 }
 
-func tooLarge(n, most int) error {
-	return &Failure{Gate: GateResult, Code: codeResultTooLarge, Reason: fmt.Sprintf("the result has %d characters, limits.result_chars is %d", n, most)}
+func invalidResult(err error) error {
+	return &Failure{Gate: GateResult, Code: codeInvalidResult, Reason: "the guest's result: " + err.Error()}
+}
+
+func tooLarge(size string, most int) error {
+	return &Failure{Gate: GateResult, Code: codeResultTooLarge, Reason: fmt.Sprintf("the result has %s, limits.result_chars is %d", size, most)}
 }
 
 // envelope puts the host's own member before the plugin's. A contract that

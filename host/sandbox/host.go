@@ -27,6 +27,9 @@ const (
 // goroutine, one call after the other.
 type Functions interface {
 	Call(ctx context.Context, module, function string, request []byte) (Status, []byte, error)
+	// TooLong is asked instead when the request has more than MaxRequest bytes: it is not read.
+	// An error ends the guest; nil answers it with status 4.
+	TooLong(module, function string, size int64) error
 }
 
 // The one function that does not count against Call.HostCalls: its bytes count against LogBytes.
@@ -91,8 +94,7 @@ func (c *call) serve(ctx context.Context, mem api.Memory, module, function strin
 	c.kept = nil
 	switch {
 	case tooLong:
-		text := fmt.Appendf(nil, `{"error":"a request of %d bytes, at most %d are allowed"}`, request.size, maxRequest)
-		a = &answer{status: Invalid, response: text}
+		a = c.tooLong(module, function, request.size)
 	case logs && !c.output.take(len(asked)):
 		a = &answer{status: OK}
 	case a == nil || a.module != module || a.function != function || !bytes.Equal(a.request, asked):
@@ -119,6 +121,14 @@ func (c *call) ask(ctx context.Context, module, function string, request []byte)
 		c.stop(HostError, fmt.Errorf("%s answered with %d bytes", name, len(a.response)))
 	}
 	return a
+}
+
+func (c *call) tooLong(module, function string, size uint32) *answer {
+	if err := c.Functions.TooLong(module, function, int64(size)); err != nil {
+		c.stop(HostError, fmt.Errorf("%s: %w", dotted(module, function), err))
+	}
+	text := fmt.Appendf(nil, `{"error":"a request of %d bytes, at most %d are allowed"}`, size, MaxRequest)
+	return &answer{status: Invalid, response: text}
 }
 
 // guarded turns a panic into an error that says where, without a stack (S9). It holds no lock.

@@ -24,7 +24,7 @@ func TestTooManyHostCalls(t *testing.T) {
 func TestRequestTooLongIsInvalid(t *testing.T) {
 	g := newGuest().imp("records", "get")
 	g.memory = vector([]byte{0, 17})
-	g.run(g.ask("records.get", 0, maxRequest+1, 0, 200), opHigh)
+	g.run(g.ask("records.get", 0, MaxRequest+1, 0, 200), opHigh)
 	m, err := compileWith(t, g.bytes(), 17*pageSize)
 	if err != nil {
 		t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 //   - a request is copied before it is looked at, because the memory is a live view;
 //   - before writing, the region is checked against the memory as it is then.
 
-// maxRequest bounds a request in bytes.
-const maxRequest = 1 << 20
+// MaxRequest bounds a request in bytes.
+const MaxRequest = 1 << 20
 
 // region is a place in guest memory, as the guest names it.
 type region struct{ ptr, size uint32 }
@@ -28,12 +28,12 @@ func (g region) in(mem api.Memory, what string) error {
 }
 
 // copyRequest gives a copy of the request, or an error if it is not wholly in memory. A request longer
-// than maxRequest is in memory but not copied: tooLong is then true.
+// than MaxRequest is in memory but not copied: tooLong is then true.
 func copyRequest(mem api.Memory, g region) (request []byte, tooLong bool, err error) {
 	if err := g.in(mem, "the request"); err != nil {
 		return nil, false, err
 	}
-	if g.size > maxRequest {
+	if g.size > MaxRequest {
 		return nil, true, nil
 	}
 	view, ok := mem.Read(g.ptr, g.size)

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// What the docs point to is there: every relative link, and every test,
+// benchmark and fuzz target that they name, in the file that the link gives.
+func TestDocsPointToWhatIsThere(t *testing.T) {
+	sources := allTests(t)
+	docs, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(docs) < 5 {
+		t.Fatalf("docs: %v %v", docs, err)
+	}
+	link := regexp.MustCompile(`\[([^\]]+)\]\(([^)#]+)(?:#[^)]*)?\)`)
+	named := regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w+`)
+	for _, doc := range append(docs, "../../README.md") {
+		raw, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(raw), -1) {
+			if strings.Contains(m[2], "://") {
+				continue
+			}
+			target := filepath.Join(filepath.Dir(doc), m[2])
+			text, err := os.ReadFile(target)
+			if info, statErr := os.Stat(target); statErr == nil && info.IsDir() {
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s: %v", doc, err)
+			} else if name := named.FindString(m[1]); name != "" && strings.HasSuffix(target, ".go") && !strings.Contains(string(text), "func "+name+"(") {
+				t.Errorf("%s: %s is not in %s", doc, name, target)
+			}
+		}
+		for _, name := range named.FindAllString(string(raw), -1) {
+			if !strings.Contains(sources, "func "+name+"(") {
+				t.Errorf("%s names %s, which is nowhere", doc, name)
+			}
+		}
+	}
+}
+
+// allTests is the text of every test file.
+func allTests(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir("../..", func(path string, _ os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		all.Write(raw)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
