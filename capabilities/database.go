@@ -13,11 +13,13 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite", without cgo
 )
 
-// Database is a connection pool that can only read.
+// Database is a SQLite file that can only be read. Guests have connections of
+// their own: whatever they ask for, the gates' short queries do not wait.
 type Database struct {
-	Name  string // as the config names it
-	db    *sql.DB
-	reads atomic.Uint64
+	Name   string // as the config names it
+	db     *sql.DB
+	guests *sql.DB
+	reads  atomic.Uint64
 }
 
 // OpenSQLite opens a SQLite file read-only. The file must be there: opening
@@ -44,18 +46,22 @@ func OpenSQLite(name, file string) (*Database, error) {
 		},
 	}
 	dsn := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath(), RawQuery: options.Encode()}).String()
-	db, err := sql.Open("sqlite", dsn)
-	if err != nil {
-		return nil, fmt.Errorf("cannot be opened: %w", err)
+	d := &Database{Name: name}
+	for _, pool := range []**sql.DB{&d.db, &d.guests} {
+		if *pool, err = sql.Open("sqlite", dsn); err != nil {
+			return nil, fmt.Errorf("cannot be opened: %w", err)
+		}
+		(*pool).SetMaxOpenConns(connections)
+		(*pool).SetMaxIdleConns(connections)
 	}
-	db.SetMaxOpenConns(8)
-	db.SetMaxIdleConns(8)
-	if _, err := db.Exec("SELECT count(*) FROM sqlite_schema"); err != nil {
-		_ = db.Close() // the first error is the one to tell
+	if _, err := d.db.Exec("SELECT count(*) FROM sqlite_schema"); err != nil {
+		_ = d.Close() // the first error is the one to tell
 		return nil, errors.New("is no SQLite database, or cannot be read")
 	}
-	return &Database{Name: name, db: db}, nil
+	return d, nil
 }
+
+const connections = 8 // for the gates, and as many for guests
 
 // Reads counts the queries made since the database was opened, those that
 // check a table at load left out. A test reads it to show that a refused call
@@ -63,7 +69,7 @@ func OpenSQLite(name, file string) (*Database, error) {
 func (d *Database) Reads() uint64 { return d.reads.Load() }
 
 // Close closes every connection.
-func (d *Database) Close() error { return d.db.Close() }
+func (d *Database) Close() error { return errors.Join(d.db.Close(), d.guests.Close()) }
 
 // Statement is one prepared query on a Database.
 type Statement struct {
@@ -71,9 +77,17 @@ type Statement struct {
 	s *sql.Stmt
 }
 
-// Prepare prepares a query of ours; guests and models bring values, never SQL.
+// Prepare prepares a gate's query. It is ours; guests and models bring values, never SQL.
 func (d *Database) Prepare(ctx context.Context, query string) (*Statement, error) {
-	s, err := d.db.PrepareContext(ctx, query)
+	return d.prepare(ctx, d.db, query)
+}
+
+func (d *Database) prepareForGuests(ctx context.Context, query string) (*Statement, error) {
+	return d.prepare(ctx, d.guests, query)
+}
+
+func (d *Database) prepare(ctx context.Context, pool *sql.DB, query string) (*Statement, error) {
+	s, err := pool.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -86,10 +100,10 @@ func (s *Statement) Row(ctx context.Context, args, into []any) error {
 	return s.s.QueryRowContext(ctx, args...).Scan(into...)
 }
 
-// rows runs a query that was built for one request.
-func (d *Database) rows(ctx context.Context, query string, args []any) (*sql.Rows, error) {
+// guestRows runs a query that was built for one request of a guest.
+func (d *Database) guestRows(ctx context.Context, query string, args []any) (*sql.Rows, error) {
 	d.reads.Add(1)
-	return d.db.QueryContext(ctx, query, args...)
+	return d.guests.QueryContext(ctx, query, args...)
 }
 
 // A tableColumn is what the schema says of a column.
@@ -99,29 +113,29 @@ type tableColumn struct {
 	pk       int
 }
 
-// columns reads a table's columns; ok is false where there is no such table.
-func (d *Database) columns(ctx context.Context, table string) (columns map[string]tableColumn, ok bool, err error) {
+// columns reads a table's columns; there are none where there is no such table.
+func (d *Database) columns(ctx context.Context, table string) (map[string]tableColumn, error) {
 	rows, err := d.db.QueryContext(ctx, `SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?)`, table)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	defer rows.Close()
-	columns = map[string]tableColumn{}
+	columns := map[string]tableColumn{}
 	for rows.Next() {
 		var name string
 		var c tableColumn
 		if err := rows.Scan(&name, &c.declared, &c.notNull, &c.pk); err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		c.declared = strings.ToUpper(c.declared)
 		columns[name] = c
 	}
-	return columns, len(columns) > 0, rows.Err()
+	return columns, rows.Err()
 }
 
 // Columns gives the names of a table's columns; none where there is no such table.
 func (d *Database) Columns(ctx context.Context, table string) (map[string]bool, error) {
-	columns, _, err := d.columns(ctx, table)
+	columns, err := d.columns(ctx, table)
 	names := map[string]bool{}
 	for name := range columns {
 		names[name] = true
@@ -129,18 +143,19 @@ func (d *Database) Columns(ctx context.Context, table string) (map[string]bool, 
 	return names, err
 }
 
-// unique tells whether a column alone can name one row: the rowid, or a unique
-// index that covers every row.
+// unique tells whether a column alone can name one row, byte for byte: the
+// rowid, or a unique index that covers every row and compares as BINARY does.
 func (d *Database) unique(ctx context.Context, table, column string, c tableColumn) (bool, error) {
-	if c.pk == 1 && c.declared == "INTEGER" {
-		var others int
-		err := d.db.QueryRowContext(ctx, `SELECT count(*) FROM pragma_table_xinfo(?) WHERE pk > 1`, table).Scan(&others)
-		return others == 0, err
-	}
-	var found int
-	err := d.db.QueryRowContext(ctx, `SELECT count(*) FROM pragma_index_list(?1) AS l
-		WHERE l."unique" = 1 AND l.partial = 0
-		AND (SELECT count(*) FROM pragma_index_info(l.name)) = 1
-		AND (SELECT name FROM pragma_index_info(l.name)) = ?2`, table, column).Scan(&found)
-	return found > 0 && c.notNull, err
+	var rowid, index bool
+	// An INTEGER PRIMARY KEY is the rowid only if nothing indexes it (DESC makes
+	// an index, and lets NULL in).
+	err := d.db.QueryRowContext(ctx, `SELECT
+		(SELECT count(*) FROM pragma_table_xinfo(?1) WHERE pk > 0) = 1 AND NOT EXISTS
+			(SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk'),
+		EXISTS (SELECT 1 FROM pragma_index_list(?1) AS l WHERE l."unique" = 1 AND l.partial = 0
+			AND (SELECT count(*) FROM pragma_index_info(l.name)) = 1
+			AND EXISTS (SELECT 1 FROM pragma_index_xinfo(l.name) WHERE "key" = 1 AND name = ?2 AND coll = 'BINARY'))`,
+		table, column).Scan(&rowid, &index)
+	isRowid := rowid && c.pk == 1 && c.declared == "INTEGER"
+	return isRowid || index && c.notNull, err
 }

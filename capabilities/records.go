@@ -3,8 +3,11 @@ package capabilities
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/toolhost/toolhost/host/nearest"
 )
 
 // Kind "records": rows of one table, read-only, within the session's scope and
@@ -24,68 +27,92 @@ type RecordsConfig struct {
 
 // Records is one records capability, checked against its table.
 type Records struct {
-	c      RecordsConfig
-	db     *Database
-	types  map[string]ColumnType
-	gate   *Statement // lookup without columns
-	lookup *Statement // lookup with every granted column
+	c        RecordsConfig
+	db       *Database
+	types    map[string]ColumnType
+	integers map[string]bool // key and scope columns of INTEGER affinity
+	gate     *Statement      // lookup without columns
+	lookup   *Statement      // lookup with every granted column
+}
+
+// Fault is one thing that is wrong between a config and a table.
+type Fault struct {
+	Key  string // of the capability's section: "table", "key", "columns", "scope"
+	Text string
 }
 
 // OpenRecords checks the table and prepares the lookup. It gives every fault.
-func OpenRecords(ctx context.Context, db *Database, c RecordsConfig) (*Records, []error) {
-	table, ok, err := db.columns(ctx, c.Table)
+func OpenRecords(ctx context.Context, db *Database, c RecordsConfig) (*Records, []Fault) {
+	table, err := db.columns(ctx, c.Table)
 	if err != nil {
-		return nil, []error{fmt.Errorf("table %q cannot be read: %w", c.Table, err)}
+		return nil, []Fault{{"table", fmt.Sprintf("%q cannot be read: %v", c.Table, err)}}
 	}
-	if !ok {
-		return nil, []error{fmt.Errorf("database %q has no table %q", db.Name, c.Table)}
+	if len(table) == 0 {
+		return nil, []Fault{{"table", fmt.Sprintf("database %q has no table %q", db.Name, c.Table)}}
 	}
-	r := &Records{c: c, db: db, types: map[string]ColumnType{}}
-	faults := r.checkKey(ctx, table)
-	for _, name := range c.Scope {
-		if _, ok := table[name]; !ok {
-			faults = append(faults, fmt.Errorf("scope: table %q has no column %q", c.Table, name))
-		} else if a := affinity(table[name].declared); a == "REAL" || a == "BLOB" {
-			faults = append(faults, fmt.Errorf("scope: column %q is declared %q, which cannot be compared exactly", name, table[name].declared))
-		}
+	r := &Records{c: c, db: db, types: map[string]ColumnType{}, integers: map[string]bool{}}
+	for _, name := range append([]string{c.Key}, c.Scope...) {
+		r.integers[name] = affinity(table[name].declared) == "INTEGER"
 	}
-	for _, name := range c.Columns {
-		column, ok := table[name]
-		if !ok {
-			faults = append(faults, fmt.Errorf("columns: table %q has no column %q", c.Table, name))
-			continue
-		}
-		t, err := typeFor(c.Types[name], column.declared)
-		if err != nil {
-			faults = append(faults, fmt.Errorf("columns: %q %w", name, err))
-		}
-		r.types[name] = t
-	}
+	faults := slices.Concat(r.checkKey(ctx, table), r.checkScope(table), r.checkColumns(table))
 	if len(faults) > 0 {
 		return nil, faults
 	}
 	if r.gate, err = db.Prepare(ctx, r.lookupSQL(nil)); err == nil {
-		r.lookup, err = db.Prepare(ctx, r.lookupSQL(c.Columns))
+		r.lookup, err = db.prepareForGuests(ctx, r.lookupSQL(c.Columns))
 	}
 	if err != nil {
-		return nil, []error{fmt.Errorf("table %q cannot be read: %w", c.Table, err)}
+		return nil, []Fault{{"table", fmt.Sprintf("%q cannot be read: %v", c.Table, err)}}
 	}
 	return r, nil
 }
 
-func (r *Records) checkKey(ctx context.Context, table map[string]tableColumn) []error {
+func (r *Records) noColumn(key, name string, table map[string]tableColumn) Fault {
+	hint := nearest.DidYouMean(name, slices.Sorted(maps.Keys(table)))
+	return Fault{key, fmt.Sprintf("table %q has no column %q%s", r.c.Table, name, hint)}
+}
+
+func (r *Records) checkKey(ctx context.Context, table map[string]tableColumn) []Fault {
 	key, ok := table[r.c.Key]
 	if !ok {
-		return []error{fmt.Errorf("key: table %q has no column %q", r.c.Table, r.c.Key)}
+		return []Fault{r.noColumn("key", r.c.Key, table)}
 	}
 	unique, err := r.db.unique(ctx, r.c.Table, r.c.Key, key)
 	switch {
 	case err != nil:
-		return []error{fmt.Errorf("key: %w", err)}
+		return []Fault{{"key", err.Error()}}
 	case !unique:
-		return []error{fmt.Errorf("key: column %q must be unique and NOT NULL, or a key could name two rows", r.c.Key)}
+		return []Fault{{"key", fmt.Sprintf("column %q must be unique, byte for byte, and NOT NULL, or a key could name two rows (in SQLite a TEXT PRIMARY KEY may be NULL, and one with COLLATE NOCASE folds case)", r.c.Key)}}
 	}
 	return nil
+}
+
+func (r *Records) checkScope(table map[string]tableColumn) (faults []Fault) {
+	for _, name := range r.c.Scope {
+		column, ok := table[name]
+		if !ok {
+			faults = append(faults, r.noColumn("scope", name, table))
+		} else if a := affinity(column.declared); a == "REAL" || a == "BLOB" {
+			faults = append(faults, Fault{"scope", fmt.Sprintf("column %q is declared %q, which cannot be compared exactly", name, column.declared)})
+		}
+	}
+	return faults
+}
+
+func (r *Records) checkColumns(table map[string]tableColumn) (faults []Fault) {
+	for _, name := range r.c.Columns {
+		column, ok := table[name]
+		if !ok {
+			faults = append(faults, r.noColumn("columns", name, table))
+			continue
+		}
+		t, err := typeFor(r.c.Types[name], column.declared)
+		if err != nil {
+			faults = append(faults, Fault{"columns", fmt.Sprintf("%q %v", name, err)})
+		}
+		r.types[name] = t
+	}
+	return faults
 }
 
 // Reach bounds the capability for one call: want are the values of the scope

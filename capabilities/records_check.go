@@ -23,7 +23,7 @@ func (v Verdict) Within() bool { return v.Found && v.Failed == -1 }
 // that gives one row, so that "not there" and "not yours" cost the same.
 func (r *Records) Check(ctx context.Context, key string, want []string) (Verdict, error) {
 	row := r.newRow(nil)
-	if err := r.gate.Row(ctx, lookupArgs(key, want), row.into()); err != nil {
+	if err := r.gate.Row(ctx, r.lookupArgs(key, want), row.into()); err != nil {
 		return Verdict{}, fmt.Errorf("table %q cannot be read: %w", r.c.Table, err)
 	}
 	return row.verdict(key, want), nil
@@ -38,29 +38,48 @@ func (r *Records) Check(ctx context.Context, key string, want []string) (Verdict
 // outer query gives one row even of an empty table; over one row, max(x) is x.
 func (r *Records) lookupSQL(columns []string) string {
 	inner := []string{quote(r.c.Key) + " AS k"}
-	outer := []string{"coalesce(sum(k = ?1), 0)", "max(k)"}
+	outer := []string{"coalesce(sum(k = ?1 COLLATE BINARY), 0)", "max(k)"}
 	for i, name := range r.c.Scope {
 		inner = append(inner, fmt.Sprintf("%s AS s%d", quote(name), i))
-		outer = append(outer, fmt.Sprintf("max(s%d)", i), fmt.Sprintf("coalesce(max(s%d = ?%d), 0)", i, i+2))
+		outer = append(outer, fmt.Sprintf("max(s%d)", i), fmt.Sprintf("coalesce(max(s%d = ?%d COLLATE BINARY), 0)", i, i+2))
 	}
 	for i, name := range columns {
 		inner = append(inner, fmt.Sprintf("%s AS v%d", r.value(name), i))
 		outer = append(outer, fmt.Sprintf("max(v%d)", i))
 	}
 	row := "SELECT " + strings.Join(inner, ", ") + " FROM " + quote(r.c.Table)
-	order := " ORDER BY " + quote(r.c.Key) + " LIMIT 1"
+	order := " ORDER BY " + quote(r.c.Key) + " COLLATE BINARY LIMIT 1"
 	return "SELECT " + strings.Join(outer, ", ") + " FROM (" +
-		"SELECT * FROM (" + row + " WHERE " + quote(r.c.Key) + " >= ?1" + order + ")" +
+		"SELECT * FROM (" + row + " WHERE " + quote(r.c.Key) + " >= ?1 COLLATE BINARY" + order + ")" +
 		" UNION ALL SELECT * FROM (" + row + order + ") LIMIT 1)"
 }
 
-func lookupArgs(key string, want []string) []any {
+func (r *Records) lookupArgs(key string, want []string) []any {
 	args := make([]any, 1, 1+len(want))
-	args[0] = key
-	for _, w := range want {
-		args = append(args, w)
+	args[0] = r.comparand(r.c.Key, key)
+	for i, w := range want {
+		args = append(args, r.comparand(r.c.Scope[min(i, len(r.c.Scope)-1)], w))
 	}
 	return args
+}
+
+// equals compares a column with a parameter byte for byte, whatever collation
+// the column has: what SQL lets through counts against a LIMIT, even where mine
+// drops it.
+func (r *Records) equals(column, parameter string) string {
+	return quote(column) + " = " + parameter + " COLLATE BINARY"
+}
+
+// comparand is a text as it is compared with a column. SQLite would compare
+// '07' with an INTEGER 7 as numbers; a text that is no integer's own equals
+// none of them, and neither does NULL.
+func (r *Records) comparand(column, text string) any {
+	if r.integers[column] {
+		if n, err := strconv.ParseInt(text, 10, 64); err != nil || strconv.FormatInt(n, 10) != text {
+			return nil
+		}
+	}
+	return text
 }
 
 // A lookupRow is the one row that lookupSQL gives. Its values are another

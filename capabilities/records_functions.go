@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/strictjson"
@@ -46,7 +47,7 @@ func (r *recordsReach) get(ctx context.Context, q recordsRequest) (Answer, error
 		return Refuse(Denied, r.c.Name+": the grant names another key", "not_the_granted_key"), nil
 	}
 	row := r.newRow(r.c.Columns)
-	if err := r.lookup.Row(ctx, lookupArgs(q.key, r.want), row.into()); err != nil {
+	if err := r.lookup.Row(ctx, r.lookupArgs(q.key, r.want), row.into()); err != nil {
 		return Answer{}, fmt.Errorf("table %q cannot be read: %w", r.c.Table, err)
 	}
 	verdict := row.verdict(q.key, r.want)
@@ -56,14 +57,11 @@ func (r *recordsReach) get(ctx context.Context, q recordsRequest) (Answer, error
 	case !verdict.Within():
 		return Answer{Status: NotAvailable, Reason: "out_of_scope:" + r.c.Scope[verdict.Failed]}, nil
 	}
-	body, err := r.appendRow([]byte(`{"row":`), q.columns, func(name string) any {
-		for i, granted := range r.c.Columns {
-			if granted == name {
-				return row.values[i]
-			}
-		}
-		return nil
-	})
+	values := make([]any, len(q.columns))
+	for i, name := range q.columns {
+		values[i] = row.values[slices.Index(r.c.Columns, name)]
+	}
+	body, err := r.appendRow([]byte(`{"row":`), q.columns, values)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -74,18 +72,18 @@ func (r *recordsReach) get(ctx context.Context, q recordsRequest) (Answer, error
 // at most limit, and says whether there are more.
 func (r *recordsReach) list(ctx context.Context, q recordsRequest) (Answer, error) {
 	query, args := r.listSQL(q)
-	rows, err := r.db.rows(ctx, query, args)
+	rows, err := r.db.guestRows(ctx, query, args)
 	if err != nil {
 		return Answer{}, fmt.Errorf("table %q cannot be read: %w", r.c.Table, err)
 	}
 	defer rows.Close()
 	body, count, more := []byte(`{"rows":[`), 0, false
-	values := make([]any, len(r.c.Scope)+len(q.columns))
-	into := make([]any, len(values))
+	own := len(r.c.Scope) + 1 // the key and the scope columns stand first
+	values, into := make([]any, own+len(q.columns)), make([]any, own+len(q.columns))
 	for i := range values {
 		into[i] = &values[i]
 	}
-	for rows.Next() {
+	for rows.Next() && int64(len(body)) <= r.c.MaxBytes {
 		if count == q.limit {
 			more = true
 			break
@@ -94,18 +92,15 @@ func (r *recordsReach) list(ctx context.Context, q recordsRequest) (Answer, erro
 			return Answer{}, fmt.Errorf("table %q cannot be read: %w", r.c.Table, err)
 		}
 		if !r.mine(values) {
-			continue // what came back is held against the scope again
+			continue // what came back is held against scope and key again
 		}
 		if count > 0 {
 			body = append(body, ',')
 		}
-		column := len(r.c.Scope) - 1
-		if body, err = r.appendRow(body, q.columns, func(string) any { column++; return values[column] }); err != nil {
+		if body, err = r.appendRow(body, q.columns, values[own:]); err != nil {
 			return Answer{}, err
 		}
-		if count++; int64(len(body)) > r.c.MaxBytes {
-			break // bounded says so
-		}
+		count++
 	}
 	if err := rows.Err(); err != nil {
 		return Answer{}, fmt.Errorf("table %q cannot be read: %w", r.c.Table, err)
@@ -113,9 +108,13 @@ func (r *recordsReach) list(ctx context.Context, q recordsRequest) (Answer, erro
 	return r.bounded(fmt.Appendf(body, `],"more":%t}`, more)), nil
 }
 
+// mine holds a row of listSQL against the grant's key and the scope.
 func (r *recordsReach) mine(values []any) bool {
+	if r.only != nil && !same(values[0], *r.only) {
+		return false
+	}
 	for i, want := range r.want {
-		if !same(values[i], want) {
+		if !same(values[i+1], want) {
 			return false
 		}
 	}
@@ -131,7 +130,8 @@ func (r *recordsReach) bounded(body []byte) Answer {
 	return Answer{Status: OK, Body: body}
 }
 
-func (r *recordsReach) appendRow(b []byte, columns []string, value func(name string) any) ([]byte, error) {
+// appendRow stops where the answer is longer than bounded will let through.
+func (r *recordsReach) appendRow(b []byte, columns []string, values []any) ([]byte, error) {
 	b = append(b, '{')
 	for i, name := range columns {
 		if i > 0 {
@@ -139,8 +139,11 @@ func (r *recordsReach) appendRow(b []byte, columns []string, value func(name str
 		}
 		b = append(strictjson.AppendString(b, name), ':')
 		var err error
-		if b, err = r.types[name].appendJSON(b, value(name)); err != nil {
+		if b, err = r.types[name].appendJSON(b, values[i]); err != nil {
 			return nil, fmt.Errorf("table %q: a value of column %q %w", r.c.Table, name, err)
+		}
+		if int64(len(b)) > r.c.MaxBytes {
+			break
 		}
 	}
 	return append(b, '}'), nil
@@ -154,22 +157,23 @@ func (r *recordsReach) listSQL(q recordsRequest) (string, []any) {
 		args = append(args, v)
 		return fmt.Sprintf("?%d", len(args))
 	}
-	var selected, where []string
+	selected := []string{"+" + quote(r.c.Key)} // "+": no declared type, so that a date stays its text
+	var where []string
 	for i, name := range r.c.Scope {
-		selected = append(selected, "+"+quote(name)) // "+": no declared type, so that a date stays its text
-		where = append(where, quote(name)+" = "+bind(r.want[i]))
+		selected = append(selected, "+"+quote(name))
+		where = append(where, r.equals(name, bind(r.comparand(name, r.want[i]))))
 	}
 	for _, name := range q.columns {
 		selected = append(selected, r.value(name))
 	}
 	if r.only != nil {
-		where = append(where, quote(r.c.Key)+" = "+bind(*r.only))
+		where = append(where, r.equals(r.c.Key, bind(r.comparand(r.c.Key, *r.only))))
 	}
 	for _, f := range q.filters {
 		if f.op == "IS NULL" {
 			where = append(where, quote(f.column)+" IS NULL")
 		} else {
-			where = append(where, fmt.Sprintf("%s %s %s", quote(f.column), f.op, bind(f.value)))
+			where = append(where, fmt.Sprintf("%s %s %s COLLATE BINARY", quote(f.column), f.op, bind(f.value)))
 		}
 	}
 	for _, word := range q.words {
@@ -206,7 +210,7 @@ func (r *recordsReach) holds(q recordsRequest, pattern string) string {
 	}
 	parts := make([]string, len(in))
 	for i, name := range in {
-		parts[i] = fmt.Sprintf(`%s LIKE %s ESCAPE '\'`, quote(name), pattern)
+		parts[i] = fmt.Sprintf(`(octet_length(%[1]s) <= %[3]d AND %[1]s LIKE %[2]s ESCAPE '\')`, quote(name), pattern, r.c.MaxBytes)
 	}
 	return "(" + strings.Join(parts, " OR ") + ")"
 }

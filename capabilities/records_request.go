@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/strictjson"
 )
@@ -42,10 +43,17 @@ func (e *deniedError) Error() string { return e.text }
 
 var (
 	errMembers = errors.New("a member of the request is unknown or of the wrong type; docs/abi.md lists them")
-	errTooMany = errors.New("the request has more than 20 words, columns, filters or orderings")
+	errTooMany = errors.New("the request has more than 20 words, filters or orderings")
+	errTwice   = errors.New("a column stands twice in the request")
+	errWord    = errors.New("a word is longer than 100 characters or holds NUL")
 )
 
-const maxParts = 20
+const (
+	maxParts = 20
+	// What LIKE costs is the length of a text times that of a word, and SQLite
+	// looks at nothing else meanwhile.
+	maxWord = 100 // characters
+)
 
 // parse reads the members that a function takes.
 func (r *Records) parse(request strictjson.Value, members ...string) (recordsRequest, error) {
@@ -54,7 +62,7 @@ func (r *Records) parse(request strictjson.Value, members ...string) (recordsReq
 		if name != "from" && !slices.Contains(members, name) {
 			return q, errMembers
 		}
-		if v.Len() > maxParts && name != "columns" {
+		if (name == "where" || name == "order") && v.Len() > maxParts {
 			return q, errTooMany
 		}
 		if err := r.member(&q, name, v); err != nil {
@@ -75,10 +83,7 @@ func (r *Records) member(q *recordsRequest, name string, v strictjson.Value) (er
 	case "words":
 		var words string
 		words, err = text(v)
-		q.words = strings.Fields(words)
-		if len(q.words) > maxParts {
-			err = errTooMany
-		}
+		q.words, err = wordList(words, err)
 	case "limit":
 		q.limit, err = r.limit(v)
 	case "where":
@@ -99,6 +104,20 @@ func (r *Records) each(v strictjson.Value, read func(strictjson.Value) error) er
 		}
 	}
 	return nil
+}
+
+// wordList splits words at white space, as Unicode has it.
+func wordList(text string, err error) ([]string, error) {
+	words := strings.Fields(text)
+	if err == nil && len(words) > maxParts {
+		err = errTooMany
+	}
+	for _, w := range words {
+		if utf8.RuneCountInString(w) > maxWord || strings.ContainsRune(w, 0) {
+			err = errWord
+		}
+	}
+	return words, err
 }
 
 func text(v strictjson.Value) (string, error) {
@@ -124,6 +143,9 @@ func (r *Records) columnList(v strictjson.Value) ([]string, error) {
 	var names []string
 	err := r.each(v, func(v strictjson.Value) error {
 		name, err := r.column(v)
+		if err == nil && slices.Contains(names, name) {
+			return errTwice // a guest must not make an answer longer than the table is wide
+		}
 		names = append(names, name)
 		return err
 	})

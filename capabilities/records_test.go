@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolhost/toolhost/host/strictjson"
 )
@@ -151,6 +153,10 @@ func TestNothingOutsideLeaves(t *testing.T) {
 		"order-as-an-oracle":       {alice, "list", `{"from":"notices","order":[{"column":"secret"}]}`, Denied, "column_not_granted"},
 		"search-as-an-oracle":      {alice, "search", `{"from":"notices","words":"s","in":["secret"]}`, Denied, "column_not_granted"},
 		"column-with-a-quote":      {alice, "list", `{"from":"notices","columns":["id\" FROM notices --"]}`, Denied, "column_not_granted"},
+		"column-twice":             {alice, "get", `{"from":"notices","key":"D1","columns":["id","id"]}`, Invalid, "invalid_request"},
+		"column-a-thousand-times":  {alice, "list", `{"from":"notices","columns":["id"` + strings.Repeat(`,"id"`, 999) + `]}`, Invalid, "invalid_request"},
+		"word-that-costs":          {alice, "search", `{"from":"notices","words":"` + strings.Repeat("a", 101) + `"}`, Invalid, "invalid_request"},
+		"word-with-nul":            {alice, "search", `{"from":"notices","words":"a\u0000b"}`, Invalid, "invalid_request"},
 		"column-in-other-case":     {alice, "list", `{"from":"notices","columns":["ID"]}`, Denied, "column_not_granted"},
 		"rowid":                    {alice, "list", `{"from":"notices","columns":["rowid"]}`, Denied, "column_not_granted"},
 		"misspelt-filter":          {alice, "list", `{"from":"notices","were":[]}`, Invalid, "invalid_request"},
@@ -192,9 +198,11 @@ func TestNothingOutsideLeaves(t *testing.T) {
 // What SQLite calls equal and we do not: collations and affinities.
 func TestEqualityIsByteForByte(t *testing.T) {
 	db := openDB(t, `
-CREATE TABLE folded (id TEXT NOT NULL COLLATE NOCASE UNIQUE, owner TEXT COLLATE NOCASE, n TEXT);
-INSERT INTO folded VALUES ('AB-1', 'u-alice', 'x'), ('CD-2', 'U-ALICE', 'y');
-CREATE TABLE trimmed (id TEXT NOT NULL COLLATE RTRIM UNIQUE, owner TEXT COLLATE RTRIM, n TEXT);
+CREATE TABLE folded (id TEXT NOT NULL COLLATE NOCASE, owner TEXT COLLATE NOCASE, n TEXT);
+CREATE UNIQUE INDEX folded_id ON folded (id COLLATE BINARY);
+INSERT INTO folded VALUES ('AB-1', 'u-alice', 'x'), ('CD-2', 'U-ALICE', 'y'), ('Ab-1', 'U-alice', 'z');
+CREATE TABLE trimmed (id TEXT NOT NULL COLLATE RTRIM, owner TEXT COLLATE RTRIM, n TEXT);
+CREATE UNIQUE INDEX trimmed_id ON trimmed (id COLLATE BINARY);
 INSERT INTO trimmed VALUES ('AB-1', 'u-alice', 'x'), ('CD-2', 'u-alice  ', 'y');
 CREATE TABLE numbered (id INTEGER PRIMARY KEY, owner INTEGER, n TEXT);
 INSERT INTO numbered VALUES (7, 12, 'x'), (8, NULL, 'y');`)
@@ -229,6 +237,13 @@ INSERT INTO numbered VALUES (7, 12, 'x'), (8, NULL, 'y');`)
 			a := call(t, r.Reach([]string{tt.want}, nil), "get", `{"from":"r","key":"`+tt.key+`"}`)
 			if (a.Status == OK) != tt.verdict.Within() {
 				t.Errorf("get gives status %d, the gate %+v", a.Status, v)
+			}
+			// A list of one row must not be used up by rows that only SQL calls equal.
+			for _, order := range []string{"false", "true"} {
+				a := call(t, r.Reach([]string{tt.want}, &tt.key), "list", `{"from":"r","order":[{"column":"n","descending":`+order+`}],"limit":1}`)
+				if found := strings.Contains(string(a.Body), `"n":`); found != tt.verdict.Within() || strings.Contains(string(a.Body), "true") {
+					t.Errorf("list gives %s, the gate %+v", a.Body, v)
+				}
 			}
 		})
 	}
@@ -297,6 +312,44 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) IN
 	}
 }
 
+// A row can hold every column at max_bytes; an answer stops at the first that is too much.
+func TestOneRowIsBounded(t *testing.T) {
+	schema, columns := "CREATE TABLE t (id INTEGER PRIMARY KEY", []string{}
+	for i := range 30 {
+		columns = append(columns, fmt.Sprintf("c%d", i))
+		schema += fmt.Sprintf(", c%d TEXT DEFAULT (printf('%%.*c', 4000, 'x'))", i)
+	}
+	r := openRecords(t, openDB(t, schema+"); INSERT INTO t (id) VALUES (1)"), RecordsConfig{
+		Name: "t", Table: "t", Key: "id", Columns: columns, MaxRows: 10, MaxBytes: 4096,
+	})
+	b, err := r.Reach(nil, nil).(*recordsReach).appendRow(nil, columns, slices.Repeat([]any{strings.Repeat("x", 4000)}, 30))
+	if err != nil || len(b) > 3*4096 {
+		t.Errorf("%d bytes were built, %v", len(b), err)
+	}
+	for function, request := range map[string]string{"get": `{"from":"t","key":"1"}`, "list": `{"from":"t"}`} {
+		if a := call(t, r.Reach(nil, nil), function, request); a.Reason != "answer_too_long" {
+			t.Errorf("%s: %q", function, a.Reason)
+		}
+	}
+}
+
+// Guests that hold every connection they can have do not keep the gates waiting.
+func TestGatesDoNotWaitForGuests(t *testing.T) {
+	r := notices(t)
+	for range connections {
+		rows, err := r.db.guestRows(t.Context(), "SELECT id FROM notices", nil)
+		if err != nil || !rows.Next() {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if v, err := r.Check(ctx, "D1", []string{"u-alice"}); err != nil || !v.Within() {
+		t.Errorf("%+v %v", v, err)
+	}
+}
+
 func TestReadOnly(t *testing.T) {
 	db := openDB(t, noticeSchema)
 	for _, statement := range []string{
@@ -322,11 +375,14 @@ CREATE TABLE pair (k TEXT NOT NULL, v TEXT, PRIMARY KEY (k, v));
 CREATE TABLE wrapped (k TEXT NOT NULL, v TEXT); CREATE UNIQUE INDEX wrapped_k ON wrapped (lower(k));
 CREATE VIEW seen AS SELECT * FROM good;
 CREATE TABLE good (k TEXT NOT NULL PRIMARY KEY, v TEXT);
+CREATE TABLE folding (k TEXT NOT NULL COLLATE NOCASE UNIQUE, v TEXT);
+CREATE TABLE descending (k INTEGER PRIMARY KEY DESC, v TEXT);
 CREATE TABLE rowid (k INTEGER PRIMARY KEY, v TEXT);
 CREATE TABLE without (k TEXT PRIMARY KEY, v TEXT) WITHOUT ROWID;
 CREATE TABLE strict (k TEXT NOT NULL UNIQUE, v TEXT) STRICT;`)
 	for table, want := range map[string]bool{
 		"plain": false, "nullable": false, "pk_nullable": false, "half": false, "pair": false, "wrapped": false, "seen": false,
+		"folding": false, "descending": false,
 		"good": true, "rowid": true, "without": true, "strict": true,
 	} {
 		_, errs := OpenRecords(context.Background(), db, RecordsConfig{Name: table, Table: table, Key: "k", Columns: []string{"v"}, MaxRows: 1, MaxBytes: 1})
