@@ -1,7 +1,7 @@
 package contract
 
 import (
-	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +30,9 @@ type walker struct {
 	base  string           // pointer of root in the file
 	input bool             // x-tidy and x-words are for arguments only
 	refs  []string         // $ref being followed, so that a cycle ends
+
+	planned map[string]*plan // by $ref
+	costs   map[string]int   // by $ref
 }
 
 // Keywords that JSON Schema has and a contract may not use, with the reason.
@@ -62,6 +65,11 @@ func knownKeywords() []string {
 	}
 }
 
+// besideRef lists what may stand beside a $ref, with our own keywords.
+func besideRef() []string {
+	return []string{"$ref", "title", "description", "$comment", "examples", "deprecated"}
+}
+
 // top checks the whole of one schema and gives its plan.
 func (w *walker) top(schema strictjson.Value) *plan {
 	if defs, ok := schema.Get("$defs"); ok {
@@ -70,7 +78,10 @@ func (w *walker) top(schema strictjson.Value) *plan {
 		}
 	}
 	w.schema(schema, w.base, decides)
-	return w.plan(schema)
+	if w.cost(schema) > maxCost {
+		w.fault(w.base, "checking one value could visit more than %d schemas; name definitions less often", maxCost)
+	}
+	return w.plan(schema, w.base)
 }
 
 func (w *walker) schema(s strictjson.Value, at string, pos position) {
@@ -114,6 +125,8 @@ func (w *walker) keywords(s strictjson.Value, at string) {
 			w.fault(here, "unknown keyword%s", nearest.DidYouMean(name, slices.Concat(knownKeywords(), ownKeywords())))
 		case (name == "$schema" || name == "$defs") && at != w.base:
 			w.fault(here, "stands only at the top of the schema")
+		case has(s, "$ref") && !slices.Contains(besideRef(), name):
+			w.fault(here, "may not stand beside $ref; put it into the definition")
 		}
 	}
 }
@@ -134,8 +147,14 @@ func (w *walker) values(s strictjson.Value, at string) {
 		}
 	}
 	if v, ok := s.Get("pattern"); ok {
-		w.pattern(v, at+"/pattern")
+		w.pattern(v, at+"/pattern", bound(s, "maxLength"))
 	}
+	for _, keyword := range []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"} {
+		if v, ok := s.Get(keyword); ok && v.Kind() == strictjson.Number && bound(s, keyword) == noBound {
+			w.fault(at+"/"+keyword, "must be a whole number from 0 to %d", maxBound)
+		}
+	}
+	w.names(s, at)
 	properties, _ := s.Get("properties")
 	if v, ok := s.Get("required"); ok && properties.Kind() == strictjson.Object {
 		for _, item := range v.Items() {
@@ -146,12 +165,37 @@ func (w *walker) values(s strictjson.Value, at string) {
 	}
 }
 
-func (w *walker) pattern(v strictjson.Value, at string) {
+func (w *walker) pattern(v strictjson.Value, at string, maxLength int) {
 	text, _ := v.Text()
 	if v.Kind() != strictjson.String || len(text) > 1000 {
 		w.fault(at, "must be a string of at most 1000 bytes")
-	} else if _, err := regexp.Compile(text); err != nil {
+		return
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl) // as regexp.Compile does
+	if err != nil {
 		w.fault(at, "RE2 cannot compile it: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return
+	}
+	cost := patternCost(parsed)
+	if cost > maxPattern || cost*max(maxLength, 1) > maxScan {
+		w.fault(at, "costs too much: at most %d instructions, and %d times the characters of maxLength; repeat less", maxPattern, maxScan)
+	}
+}
+
+// names refuses properties that another reader could take for each other, and
+// such as are our own keywords.
+func (w *walker) names(s strictjson.Value, at string) {
+	properties, _ := s.Get("properties")
+	var seen []string
+	for name := range properties.Members() {
+		here := at + "/properties/" + escape(name)
+		if slices.Contains(ownKeywords(), name) {
+			w.fault(here, "is a keyword of toolhost; choose another name")
+		}
+		if i := slices.IndexFunc(seen, func(other string) bool { return strings.EqualFold(name, other) }); i >= 0 {
+			w.fault(here, "differs from %q by case alone, which some readers do not see", seen[i])
+		}
+		seen = append(seen, name)
 	}
 }
 

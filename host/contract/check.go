@@ -63,6 +63,16 @@ func (c *Contract) RedactedResult(v strictjson.Value) strictjson.Value {
 	return c.output.plan.redacted(v)
 }
 
+// Secrets gives the texts that x-secret marks in the arguments, so that they
+// can be taken out of what a guest says.
+func (c *Contract) Secrets(args strictjson.Value) []string { return c.input.plan.secrets(args, nil) }
+
+// Secret tells whether a top-level argument is marked x-secret, or holds what is.
+func (c *Contract) Secret(argument string) bool {
+	p := c.input.plan.names[argument]
+	return p != nil && p.deep.secret
+}
+
 // SecretResult tells whether a result can hold anything that must not be stored.
 func (c *Contract) SecretResult() bool { return c.output.plan.deep.secret }
 
@@ -79,6 +89,13 @@ func article(k strictjson.Kind) string {
 }
 
 func (s side) misfit(tool string, v strictjson.Value) *Misfit {
+	if m := s.plan.quick(v, nil); m != nil {
+		m.Words = m.Error() + "."
+		if words := s.plan.wordsAt(strings.Split(m.Field, ".")); words != "" {
+			m.Words = words
+		}
+		return m
+	}
 	err := s.schema.Validate(v.Any())
 	if err == nil {
 		return nil
@@ -168,7 +185,7 @@ func generic(tool, field string) string {
 func reason(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:
-		return "must be " + strings.Join(k.Want, " or ")
+		return "is " + k.Got + ", must be " + strings.Join(k.Want, " or ")
 	case *kind.Pattern:
 		return "does not match its pattern"
 	case *kind.Format:

@@ -15,6 +15,7 @@
 package contract
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -22,10 +23,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/toolhost/toolhost/host/regularfile"
 	"github.com/toolhost/toolhost/host/strictjson"
 )
 
@@ -74,31 +78,31 @@ func (f Fault) Error() string {
 // shown is how the folder is called in faults.
 func Load(folder, shown string) (*Contract, []Fault) {
 	name := filepath.ToSlash(filepath.Join(shown, FileName))
-	text, err := readBounded(filepath.Join(folder, FileName))
-	if err != nil {
-		return nil, []Fault{{File: name, Text: err.Error()}}
+	text, err := regularfile.Read(filepath.Join(folder, FileName), maxFile)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, []Fault{{File: name, Text: "is not there; a plugin's folder holds contract.json and plugin.wasm"}}
+	case err != nil:
+		return nil, []Fault{{File: name, Text: "cannot be read: " + withoutPath(err)}}
 	}
 	return Parse(name, text)
 }
 
-func readBounded(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil, errors.New("is not there; a plugin's folder holds contract.json and plugin.wasm")
-	case err != nil:
-		return nil, errors.New("cannot be read")
-	case !info.Mode().IsRegular() || info.Size() > maxFile:
-		return nil, fmt.Errorf("must be a regular file of at most %d bytes", maxFile)
+// withoutPath is an error of the file system without the path, which the fault
+// names already in the form that was given.
+func withoutPath(err error) string {
+	var e *os.PathError
+	if errors.As(err, &e) {
+		return e.Err.Error()
 	}
-	return os.ReadFile(path)
+	return err.Error()
 }
 
 // Parse is Load for a text; name is how faults call it.
 func Parse(name string, text []byte) (*Contract, []Fault) {
 	root, err := strictjson.Read(text, strictjson.Default(maxFile))
 	if err != nil {
-		return nil, []Fault{{File: name, Text: err.Error()}}
+		return nil, []Fault{{File: name + stoppedAt(text, err), Text: reasonOf(err)}}
 	}
 	l := &loader{file: name}
 	c := l.contract(root)
@@ -108,6 +112,26 @@ func Parse(name string, text []byte) (*Contract, []Fault) {
 	sum := sha256.Sum256(text)
 	c.Digest = "sha256:" + hex.EncodeToString(sum[:])
 	return c, nil
+}
+
+// stoppedAt is where reading stopped, as ":line:column".
+func stoppedAt(text []byte, err error) string {
+	var e *strictjson.Error
+	if !errors.As(err, &e) || e.Offset > int64(len(text)) {
+		return ""
+	}
+	before := text[:e.Offset]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return fmt.Sprintf(":%d:%d", line, column)
+}
+
+func reasonOf(err error) string {
+	var e *strictjson.Error
+	if errors.As(err, &e) {
+		return e.Reason
+	}
+	return err.Error()
 }
 
 // A loader gathers every fault of one file.
@@ -175,12 +199,15 @@ func (l *loader) side(root strictjson.Value, key string, envelope []string) side
 	if kind, _ := schema.Get("type"); !isText(kind, "object") {
 		l.fault(pointer, `must be a schema with "type": "object"`)
 	}
-	w := &walker{loader: l, root: schema, base: pointer, input: key == "inputSchema"}
+	w := &walker{
+		loader: l, root: schema, base: pointer, input: key == "inputSchema",
+		planned: map[string]*plan{}, costs: map[string]int{},
+	}
 	p := w.top(schema)
 	if properties, ok := schema.Get("properties"); ok {
 		for name := range properties.Members() {
-			if slices.Contains(envelope, name) {
-				l.fault(pointer+"/properties/"+name, "is a name of the host's envelope; choose another")
+			if slices.ContainsFunc(envelope, func(own string) bool { return strings.EqualFold(own, name) }) {
+				l.fault(pointer+"/properties/"+escape(name), "is a name of the host's envelope; choose another")
 			}
 		}
 	}
@@ -189,10 +216,26 @@ func (l *loader) side(root strictjson.Value, key string, envelope []string) side
 	}
 	compiled, err := compile(schema)
 	if err != nil {
-		l.fault(pointer, "is no JSON Schema 2020-12: %s", firstLine(err))
+		where, what := schemaFault(err)
+		l.fault(pointer+where, "is no JSON Schema 2020-12: %s", what)
 		return side{}
 	}
 	return side{schema: compiled, plan: p}
+}
+
+// schemaFault finds in the validator's error the place and the keyword that
+// the schema of schemas refused.
+func schemaFault(err error) (where, what string) {
+	var invalid *jsonschema.SchemaValidationError
+	var failed *jsonschema.ValidationError
+	if !errors.As(err, &invalid) || !errors.As(invalid.Err, &failed) {
+		return "", firstLine(err)
+	}
+	leaf := first(leaves(failed, nil))
+	for _, name := range leaf.InstanceLocation {
+		where += "/" + escape(name)
+	}
+	return where, reason(leaf.ErrorKind)
 }
 
 // compile hands the schema to the validator, with a loader that refuses: no
@@ -219,16 +262,19 @@ func (noLoader) Load(string) (any, error) {
 }
 
 func firstLine(err error) string {
-	line, rest, more := strings.Cut(strings.TrimSpace(err.Error()), "\n")
-	if more && strings.HasPrefix(line, "jsonschema validation failed") {
-		line, _, _ = strings.Cut(strings.TrimSpace(rest), "\n")
-	}
+	line, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
 	return line
 }
 
-// stripped is the schema as models see it: without our own keywords.
+// stripped is the schema as models see it: without our own keywords. What
+// stands in enum, const and examples is data and stays.
 func stripped(v strictjson.Value) strictjson.Value {
-	return v.Map(func(_ string, v strictjson.Value) strictjson.Value { return stripped(v) }).Without(ownKeywords()...)
+	return v.Map(func(name string, child strictjson.Value) strictjson.Value {
+		if name == "enum" || name == "const" || name == "examples" {
+			return child
+		}
+		return stripped(child)
+	}).Without(ownKeywords()...)
 }
 
 func ownKeywords() []string { return []string{"x-tidy", "x-words", "x-secret"} }
@@ -238,7 +284,9 @@ func isText(v strictjson.Value, want string) bool {
 	return v.Kind() == strictjson.String && s == want
 }
 
-// escape writes one reference token of a JSON pointer (RFC 6901, section 3).
+// escape writes one reference token of a JSON pointer (RFC 6901, section 3),
+// on one line and without what a terminal obeys.
 func escape(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	quoted := strconv.QuoteToGraphic(name)
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(quoted[1 : len(quoted)-1])
 }

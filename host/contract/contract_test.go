@@ -3,6 +3,7 @@ package contract
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,8 +76,22 @@ func TestDoesNotLoad(t *testing.T) {
 		"format-regex":                {wrap(`{"type":"string","maxLength":9,"format":"regex"}`), `no format that toolhost asserts`},
 		"default":                     {wrap(`{"type":"null","default":null}`), `toolhost fills in nothing`},
 		"required-but-no-property":    {whole(`{"type":"object","additionalProperties":false,"properties":{},"required":["id"]}`), `asks for "id", which is no property`},
-		"number-as-type":              {wrap(`{"type":5}`), `is no JSON Schema 2020-12`},
-		"unknown-type":                {wrap(`{"type":"text"}`), `is no JSON Schema 2020-12`},
+		"definitions-that-double":     {whole(doubling("properties")), `could visit more than 5000 schemas`},
+		"allof-that-doubles":          {whole(doubling("allOf")), `could visit more than 5000 schemas`},
+		"pattern-of-a-thousand":       {wrap(`{"type":"string","maxLength":500,"pattern":"^(?:` + strings.Repeat("(a?)", 200) + `){1000}$"}`), `costs too much`},
+		"pattern-for-long-texts":      {wrap(`{"type":"string","maxLength":16000,"pattern":"^([a-z]+ ?){1,400}$"}`), `costs too much`},
+		"bound-that-would-wrap":       {wrap(`{"type":"string","maxLength":18446744073709551617}`), `/maxLength: must be a whole number from 0 to 2147483647`},
+		"bound-with-exponent":         {wrap(`{"type":"string","maxLength":1e64}`), `/maxLength: must be a whole number`},
+		"properties-that-fold":        {whole(`{"type":"object","additionalProperties":false,"properties":{"id":{"type":"null"},"ID":{"type":"null"}}}`), `differs from "id" by case alone`},
+		"property-named-as-ours":      {whole(`{"type":"object","additionalProperties":false,"properties":{"x-secret":{"type":"null"}}}`), `is a keyword of toolhost`},
+		"output-folds-to-envelope":    {`{"name":"t","description":"d","inputSchema":{"type":"object","additionalProperties":false,"properties":{}},"outputSchema":{"type":"object","additionalProperties":false,"properties":{"o\u212a":{"type":"null"}}}}`, `is a name of the host's envelope`},
+		"ref-with-siblings":           {whole(`{"type":"object","additionalProperties":false,"properties":{"x":{"$ref":"#/$defs/a","properties":{"pin":{"type":"null"}}}},"$defs":{"a":{"type":"object","additionalProperties":false,"properties":{"pin":{"type":"string","maxLength":4,"x-secret":true}}}}}`), `/properties/x/properties: may not stand beside $ref`},
+		"keyword-with-a-newline":      {wrap(`{"type":"null","a\nb":1}`), `/x/a\nb: unknown keyword`},
+		"number-as-type":              {wrap(`{"type":5}`), `/inputSchema/properties/x/type: is no JSON Schema 2020-12: `},
+		"unknown-type":                {wrap(`{"type":"text"}`), `/inputSchema/properties/x/type: is no JSON Schema 2020-12: `},
+		"bound-as-a-string":           {wrap(`{"type":"integer","minimum":"1","maximum":2}`), `/inputSchema/properties/x/minimum: is no JSON Schema 2020-12: is string, must be number`},
+		"place-of-broken-json":        {"{\n \"name\": \"t\",\n}", `contract.json:2:13: not JSON`},
+		"place-of-x-tidy":             {wrap(`{"type":"string","maxLength":9,"x-tidy":"trim"}`), `/inputSchema/properties/x/x-tidy: x-tidy must be a list`},
 		"input-not-an-object":         {whole(`{"type":"null"}`), `must be a schema with "type": "object"`},
 		"x-tidy-unknown":              {wrap(`{"type":"string","maxLength":9,"x-tidy":["lower"]}`), `x-tidy must be a list of "trim" and "upper"`},
 		"x-tidy-on-an-item":           {wrap(`{"type":"array","maxItems":1,"items":{"type":"string","maxLength":9,"x-tidy":["trim"]}}`), `stands only at a named property`},
@@ -104,6 +119,21 @@ func TestDoesNotLoad(t *testing.T) {
 	}
 }
 
+// doubling has 18 definitions, each of which names the next one twice.
+func doubling(how string) string {
+	var defs []string
+	for i := range 18 {
+		next := fmt.Sprintf(`{"$ref":"#/$defs/d%d"}`, i+1)
+		if how == "allOf" {
+			defs = append(defs, fmt.Sprintf(`"d%d":{"type":"integer","minimum":0,"maximum":9,"allOf":[%s,%s]}`, i, next, next))
+		} else {
+			defs = append(defs, fmt.Sprintf(`"d%d":{"type":"object","additionalProperties":false,"properties":{"a":%s,"b":%s}}`, i, next, next))
+		}
+	}
+	defs = append(defs, `"d18":{"type":"null"}`)
+	return `{"type":"object","additionalProperties":false,"properties":{"x":{"$ref":"#/$defs/d0"}},"$defs":{` + strings.Join(defs, ",") + `}}`
+}
+
 func TestAllFaultsAtOnce(t *testing.T) {
 	_, faults := Parse("contract.json", []byte(wrap(`{"type":["string","number"],"format":"iban","pattern":"(?!"}`)))
 	if len(faults) != 5 {
@@ -113,32 +143,38 @@ func TestAllFaultsAtOnce(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	for name, tt := range map[string]struct{ schema, text, want, field, words string }{
-		"fits":                      {`{"type":"string","maxLength":9,"pattern":"^(LK|BB)-\\d{6}$"}`, `{"x":"LK-581106"}`, `{"x":"LK-581106"}`, "", ""},
-		"newline-is-not-the-end":    {`{"type":"string","maxLength":10,"pattern":"^LK-\\d{6}$"}`, `{"x":"LK-581106\n"}`, "", "x", `x does not match its pattern.`},
-		"digits-are-ascii":          {`{"type":"string","maxLength":9,"pattern":"^\\d$"}`, `{"x":"٣"}`, "", "x", `x does not match its pattern.`},
-		"words-of-the-contract":     {`{"type":"string","maxLength":9,"pattern":"^a$","x-words":"Only a."}`, `{"x":"b"}`, "", "x", `Only a.`},
-		"nothing-is-coerced":        {`{"type":"integer","minimum":0,"maximum":9}`, `{"x":"5"}`, "", "x", `x must be integer.`},
-		"unknown-argument":          {`{"type":"null"}`, `{"x":null,"customer_id":"C-1"}`, "", "customer_id", `t takes no argument "customer_id".`},
-		"unknown-before-unfit":      {`{"type":"null"}`, `{"x":1,"a":1,"b":2}`, "", "a", `t takes no argument "a".`},
-		"unprintable-name":          {`{"type":"null"}`, `{"x":null,"a\u202eb":1}`, "", "(unprintable)", `t takes no argument "(unprintable)".`},
-		"case-folded-name":          {`{"type":"null"}`, `{"X":null}`, "", "X", `t takes no argument "X".`},
-		"real-date":                 {`{"type":["string","null"],"format":"date"}`, `{"x":"2024-02-29"}`, `{"x":"2024-02-29"}`, "", ""},
-		"no-such-day":               {`{"type":["string","null"],"format":"date"}`, `{"x":"2026-02-30"}`, "", "x", `x must be a day of the calendar, YYYY-MM-DD.`},
-		"date-time":                 {`{"type":"string","format":"date-time"}`, `{"x":"2026-10-15T10:00:00.5Z"}`, `{"x":"2026-10-15T10:00:00.5Z"}`, "", ""},
-		"date-time-endless":         {`{"type":"string","format":"date-time"}`, `{"x":"2026-10-15T10:00:00.` + strings.Repeat("5", 500) + `Z"}`, "", "x", `x must be of the format date-time.`},
-		"trim":                      {`{"type":"string","maxLength":9,"minLength":1,"x-tidy":["trim"]}`, `{"x":"\u3000 a b\t"}`, `{"x":"a b"}`, "", ""},
-		"trim-to-nothing":           {`{"type":"string","maxLength":9,"minLength":1,"x-tidy":["trim"]}`, `{"x":"   "}`, "", "x", `x must have at least 1 character.`},
-		"trim-and-upper":            {`{"type":"string","maxLength":4,"pattern":"^E\\d{3}$","x-tidy":["trim","upper"]}`, `{"x":" e001 "}`, `{"x":"E001"}`, "", ""},
-		"upper-is-ascii":            {`{"type":"string","maxLength":4,"pattern":"^S\\d{3}$","x-tidy":["upper"]}`, `{"x":"ſ001"}`, "", "x", `x does not match its pattern.`},
-		"tidy-through-ref-and-deep": {`{"type":"object","additionalProperties":false,"properties":{"y":{"type":"array","maxItems":2,"items":{"type":"object","additionalProperties":false,"properties":{"z":{"type":"string","maxLength":2,"x-tidy":["upper"]}}}}}}`, `{"x":{"y":[{"z":"a"},{}]}}`, `{"x":{"y":[{"z":"A"},{}]}}`, "", ""},
-		"place-in-an-array":         {`{"type":"array","maxItems":2,"items":{"type":"boolean"}}`, `{"x":[true,1]}`, "", "x.1", `x.1 must be boolean.`},
-		"exact-at-the-bound":        {`{"type":"number","exclusiveMinimum":0,"maximum":100000}`, `{"x":100000.00000000000000000000000000001}`, "", "x", `x must be at most 100000.`},
-		"more-than":                 {`{"type":"number","exclusiveMinimum":0.5,"maximum":9}`, `{"x":0.50}`, "", "x", `x must be more than 0.5.`},
-		"above-2^53":                {`{"type":"integer","minimum":0,"maximum":9007199254740993}`, `{"x":9007199254740993}`, `{"x":9007199254740993}`, "", ""},
-		"choice":                    {`{"oneOf":[{"type":"null"},{"type":"boolean"}]}`, `{"x":5}`, "", "x", `x does not fit the schema of t.`},
-		"characters-not-bytes":      {`{"type":"string","maxLength":2}`, `{"x":"读书"}`, `{"x":"读书"}`, "", ""},
-		"array-is-no-object":        {`{"type":"null"}`, `[]`, "", "", `The arguments of t must be one JSON object.`},
-		"null-is-no-object":         {`{"type":"null"}`, `null`, "", "", `The arguments of t must be one JSON object.`},
+		"fits":                       {`{"type":"string","maxLength":9,"pattern":"^(LK|BB)-\\d{6}$"}`, `{"x":"LK-581106"}`, `{"x":"LK-581106"}`, "", ""},
+		"newline-is-not-the-end":     {`{"type":"string","maxLength":10,"pattern":"^LK-\\d{6}$"}`, `{"x":"LK-581106\n"}`, "", "x", `x does not match its pattern.`},
+		"digits-are-ascii":           {`{"type":"string","maxLength":9,"pattern":"^\\d$"}`, `{"x":"٣"}`, "", "x", `x does not match its pattern.`},
+		"words-of-the-contract":      {`{"type":"string","maxLength":9,"pattern":"^a$","x-words":"Only a."}`, `{"x":"b"}`, "", "x", `Only a.`},
+		"nothing-is-coerced":         {`{"type":"integer","minimum":0,"maximum":9}`, `{"x":"5"}`, "", "x", `x is string, must be integer.`},
+		"integer-with-fraction":      {`{"type":"integer","minimum":0,"maximum":9}`, `{"x":2.0}`, "", "x", `x must be a whole number, written without fraction or exponent.`},
+		"integer-with-exponent":      {`{"type":["integer","null"],"minimum":0,"maximum":99}`, `{"x":2e1}`, "", "x", `x must be a whole number, written without fraction or exponent.`},
+		"integers-in-an-array":       {`{"type":"array","maxItems":2,"items":{"type":"integer","minimum":0,"maximum":9}}`, `{"x":[1,1.0]}`, "", "x.1", `x.1 must be a whole number, written without fraction or exponent.`},
+		"number-with-fraction":       {`{"type":["integer","number"],"minimum":0,"maximum":9}`, `{"x":2.0}`, `{"x":2.0}`, "", ""},
+		"long-text-meets-no-pattern": {`{"type":"string","maxLength":3,"pattern":"^a+$","x-words":"Only a."}`, `{"x":"` + strings.Repeat("b", 9999) + `"}`, "", "x", `Only a.`},
+		"long-list-makes-one-error":  {`{"type":"array","maxItems":3,"items":{"anyOf":[{"type":"null"},{"type":"boolean"}]}}`, `{"x":[` + strings.Repeat("{},", 9999) + `{}]}`, "", "x", `x must have at most 3 items.`},
+		"unknown-argument":           {`{"type":"null"}`, `{"x":null,"customer_id":"C-1"}`, "", "customer_id", `t takes no argument "customer_id".`},
+		"unknown-before-unfit":       {`{"type":"null"}`, `{"x":1,"a":1,"b":2}`, "", "a", `t takes no argument "a".`},
+		"unprintable-name":           {`{"type":"null"}`, `{"x":null,"a\u202eb":1}`, "", "(unprintable)", `t takes no argument "(unprintable)".`},
+		"case-folded-name":           {`{"type":"null"}`, `{"X":null}`, "", "X", `t takes no argument "X".`},
+		"real-date":                  {`{"type":["string","null"],"format":"date"}`, `{"x":"2024-02-29"}`, `{"x":"2024-02-29"}`, "", ""},
+		"no-such-day":                {`{"type":["string","null"],"format":"date"}`, `{"x":"2026-02-30"}`, "", "x", `x must be a day of the calendar, YYYY-MM-DD.`},
+		"date-time":                  {`{"type":"string","format":"date-time"}`, `{"x":"2026-10-15T10:00:00.5Z"}`, `{"x":"2026-10-15T10:00:00.5Z"}`, "", ""},
+		"date-time-endless":          {`{"type":"string","format":"date-time"}`, `{"x":"2026-10-15T10:00:00.` + strings.Repeat("5", 500) + `Z"}`, "", "x", `x must be of the format date-time.`},
+		"trim":                       {`{"type":"string","maxLength":9,"minLength":1,"x-tidy":["trim"]}`, `{"x":"\u3000 a b\t"}`, `{"x":"a b"}`, "", ""},
+		"trim-to-nothing":            {`{"type":"string","maxLength":9,"minLength":1,"x-tidy":["trim"]}`, `{"x":"   "}`, "", "x", `x must have at least 1 character.`},
+		"trim-and-upper":             {`{"type":"string","maxLength":4,"pattern":"^E\\d{3}$","x-tidy":["trim","upper"]}`, `{"x":" e001 "}`, `{"x":"E001"}`, "", ""},
+		"upper-is-ascii":             {`{"type":"string","maxLength":4,"pattern":"^S\\d{3}$","x-tidy":["upper"]}`, `{"x":"ſ001"}`, "", "x", `x does not match its pattern.`},
+		"tidy-through-ref-and-deep":  {`{"type":"object","additionalProperties":false,"properties":{"y":{"type":"array","maxItems":2,"items":{"type":"object","additionalProperties":false,"properties":{"z":{"type":"string","maxLength":2,"x-tidy":["upper"]}}}}}}`, `{"x":{"y":[{"z":"a"},{}]}}`, `{"x":{"y":[{"z":"A"},{}]}}`, "", ""},
+		"place-in-an-array":          {`{"type":"array","maxItems":2,"items":{"type":"boolean"}}`, `{"x":[true,1]}`, "", "x.1", `x.1 is number, must be boolean.`},
+		"exact-at-the-bound":         {`{"type":"number","exclusiveMinimum":0,"maximum":100000}`, `{"x":100000.00000000000000000000000000001}`, "", "x", `x must be at most 100000.`},
+		"more-than":                  {`{"type":"number","exclusiveMinimum":0.5,"maximum":9}`, `{"x":0.50}`, "", "x", `x must be more than 0.5.`},
+		"above-2^53":                 {`{"type":"integer","minimum":0,"maximum":9007199254740993}`, `{"x":9007199254740993}`, `{"x":9007199254740993}`, "", ""},
+		"choice":                     {`{"oneOf":[{"type":"null"},{"type":"boolean"}]}`, `{"x":5}`, "", "x", `x does not fit the schema of t.`},
+		"characters-not-bytes":       {`{"type":"string","maxLength":2}`, `{"x":"读书"}`, `{"x":"读书"}`, "", ""},
+		"array-is-no-object":         {`{"type":"null"}`, `[]`, "", "", `The arguments of t must be one JSON object.`},
+		"null-is-no-object":          {`{"type":"null"}`, `null`, "", "", `The arguments of t must be one JSON object.`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := load(t, wrap(tt.schema))
@@ -164,12 +200,19 @@ func TestModelsSeeNoKeywordOfOurs(t *testing.T) {
 	if got := string(c.Input.AppendJSON(nil)); strings.Contains(got, "x-") || !strings.Contains(got, "kept") {
 		t.Error(got)
 	}
+	c = load(t, wrap(`{"enum":[{"x-words":1}],"x-words":"w"}`))
+	if got := string(c.Input.AppendJSON(nil)); !strings.Contains(got, `"enum":[{"x-words":1}]`) || strings.Contains(got, `"w"`) {
+		t.Error(got)
+	}
 }
 
 func TestSecretsAreRedacted(t *testing.T) {
 	c := load(t, wrap(`{"type":"array","maxItems":2,"items":{"type":"object","additionalProperties":false,"properties":{"pin":{"type":"string","maxLength":4,"x-secret":true},"n":{"type":"null"}}}}`))
 	v := c.RedactedArguments(read(t, `{"x":[{"pin":"1234","n":null}]}`))
 	if got := string(v.AppendJSON(nil)); got != `{"x":[{"pin":"(secret)","n":null}]}` {
+		t.Error(got)
+	}
+	if got := c.Secrets(read(t, `{"x":[{"pin":"1234","n":null},{"pin":"99"}]}`)); !slices.Equal(got, []string{"1234", "99"}) {
 		t.Error(got)
 	}
 }

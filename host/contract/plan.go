@@ -2,100 +2,100 @@ package contract
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/strictjson"
 )
 
-// A plan holds our own keywords, at the properties where they stand.
+// A plan is what the host itself does at each place of a value: our own
+// keywords, and the bounds that are looked at before the validator, so that no
+// pattern meets a text that is too long and no list of errors grows with one.
 type plan struct {
-	tidy   []string // "trim", "upper", in their order
-	words  string   // what the model is told when this property is refused
-	secret bool     // never stored, never logged
-	names  map[string]*plan
-	items  *plan
-	deep   struct{ tidy, secret bool } // here or anywhere below
+	tidy      []string // "trim", "upper", in their order
+	words     string   // what the model is told when this property is refused
+	secret    bool     // never stored, never logged
+	whole     bool     // an integer and nothing else that is a number
+	maxLength int      // characters; noBound: none here
+	maxItems  int
+	names     map[string]*plan
+	items     *plan
+	deep      struct{ own, tidy, secret bool } // here or anywhere below
 }
 
-const maxWords = 300 // characters of x-words
+const (
+	maxWords = 300 // characters of x-words
+	noBound  = -1
+)
 
 // plan follows properties, items and $ref from a schema. Our keywords count
 // there and nowhere else; see keywords in bounded.go.
-func (w *walker) plan(s strictjson.Value) *plan {
-	p := &plan{names: map[string]*plan{}}
-	w.own(p, s)
-	if ref, ok := s.Get("$ref"); ok {
-		text, _ := ref.Text()
-		if slices.Contains(w.refs, text) {
-			w.fault(w.base+strings.TrimPrefix(text, "#"), "refers to itself, so that its depth has no bound")
-			return p
-		}
-		if target, ok := w.resolve(ref); ok {
-			w.refs = append(w.refs, text)
-			q := w.plan(target)
-			w.refs = w.refs[:len(w.refs)-1]
-			p.names, p.items, p.deep = q.names, q.items, q.deep
-		}
+func (w *walker) plan(s strictjson.Value, at string) *plan {
+	p := &plan{names: map[string]*plan{}, whole: wholeNumber(s), maxLength: bound(s, "maxLength"), maxItems: bound(s, "maxItems")}
+	if q := w.planOfRef(s, at); q != nil {
+		*p = *q // a $ref stands alone but for our own keywords and notes
 	}
+	w.own(p, s, at)
 	properties, _ := s.Get("properties")
 	for name, child := range properties.Members() {
-		p.names[name] = w.plan(child)
+		p.names[name] = w.plan(child, at+"/properties/"+escape(name))
 		p.gather(p.names[name])
 	}
 	if items, ok := s.Get("items"); ok {
-		p.items = w.plan(items)
+		p.items = w.plan(items, at+"/items")
 		p.gather(p.items)
 	}
-	w.branches(s)
+	w.branches(s, at)
 	p.deep.tidy = p.deep.tidy || len(p.tidy) > 0
 	p.deep.secret = p.deep.secret || p.secret
+	p.deep.own = p.deep.own || p.words != "" || p.deep.tidy || p.deep.secret
 	return p
 }
 
+// planOfRef makes the plan of a definition once, however often it is named.
+func (w *walker) planOfRef(s strictjson.Value, at string) *plan {
+	ref, ok := s.Get("$ref")
+	target, known := w.resolve(ref)
+	if !ok || !known {
+		return nil
+	}
+	text, _ := ref.Text()
+	if slices.Contains(w.refs, text) {
+		w.fault(at+"/$ref", "refers to itself, so that its depth has no bound")
+		return nil
+	}
+	if w.planned[text] == nil {
+		w.refs = append(w.refs, text)
+		q := w.plan(target, w.base+strings.TrimPrefix(text, "#"))
+		w.refs = w.refs[:len(w.refs)-1]
+		w.planned[text] = q
+	}
+	return w.planned[text]
+}
+
 func (p *plan) gather(child *plan) {
+	p.deep.own = p.deep.own || child.deep.own
 	p.deep.tidy = p.deep.tidy || child.deep.tidy
 	p.deep.secret = p.deep.secret || child.deep.secret
 }
 
 // branches looks where a plan does not reach: our keywords there would do
 // nothing, so they are refused, and a cycle of $ref ends there too.
-func (w *walker) branches(s strictjson.Value) {
-	for name, v := range s.Members() {
-		switch name {
-		case "anyOf", "oneOf", "allOf", "prefixItems":
-			for _, b := range v.Items() {
-				w.branch(b)
+func (w *walker) branches(s strictjson.Value, at string) {
+	for _, b := range subschemas(s) {
+		switch b.keyword {
+		case "properties", "items", "$defs":
+		default:
+			if q := w.plan(b.schema, at+b.pointer); q.deep.own {
+				w.fault(at+b.pointer, "x-tidy, x-words and x-secret count only where properties, items and $ref lead; one stands under another keyword")
 			}
-		case "dependentSchemas":
-			for _, b := range v.Members() {
-				w.branch(b)
-			}
-		case "not", "if", "then", "else", "contains", "propertyNames", "additionalProperties":
-			w.branch(v)
 		}
 	}
 }
 
-func (w *walker) branch(s strictjson.Value) {
-	if q := w.plan(s); q.uses() {
-		w.fault(w.base, "x-tidy, x-words and x-secret count only where properties, items and $ref lead; one stands under another keyword")
-	}
-}
-
-func (p *plan) uses() bool {
-	if p.words != "" || p.deep.tidy || p.deep.secret {
-		return true
-	}
-	for _, q := range p.names {
-		if q.uses() {
-			return true
-		}
-	}
-	return p.items != nil && p.items.uses()
-}
-
-func (w *walker) own(p *plan, s strictjson.Value) {
+func (w *walker) own(p *plan, s strictjson.Value, at string) {
 	if v, ok := s.Get("x-tidy"); ok {
 		for _, item := range v.Items() {
 			op, _ := item.Text()
@@ -103,19 +103,19 @@ func (w *walker) own(p *plan, s strictjson.Value) {
 		}
 		bad := slices.ContainsFunc(p.tidy, func(op string) bool { return op != "trim" && op != "upper" })
 		if v.Kind() != strictjson.Array || len(p.tidy) == 0 || bad {
-			w.fault(w.base, `x-tidy must be a list of "trim" and "upper"`)
+			w.fault(at+"/x-tidy", `x-tidy must be a list of "trim" and "upper"`)
 		}
 	}
 	if v, ok := s.Get("x-words"); ok {
 		p.words, _ = v.Text()
 		if v.Kind() != strictjson.String || p.words == "" || len([]rune(p.words)) > maxWords {
-			w.fault(w.base, "x-words must be a string of 1 to %d characters", maxWords)
+			w.fault(at+"/x-words", "x-words must be a string of 1 to %d characters", maxWords)
 		}
 	}
 	if v, ok := s.Get("x-secret"); ok {
 		p.secret = v.Kind() == strictjson.True
 		if !p.secret {
-			w.fault(w.base, "x-secret can only be true")
+			w.fault(at+"/x-secret", "x-secret can only be true")
 		}
 	}
 }
@@ -149,6 +149,83 @@ func tidy(op, s string) string {
 		}, s)
 	}
 	return s
+}
+
+// wholeNumber tells whether a schema takes integers and no other numbers.
+func wholeNumber(s strictjson.Value) bool {
+	types, _ := s.Get("type")
+	if types.Kind() != strictjson.Array {
+		return isText(types, "integer")
+	}
+	whole := false
+	for _, t := range types.Items() {
+		if isText(t, "number") {
+			return false
+		}
+		whole = whole || isText(t, "integer")
+	}
+	return whole
+}
+
+// quick finds the first place that breaks a bound of the plan: a text or a
+// list that is too long, or an integer that is written with a fraction or an
+// exponent (JSON Schema calls 2.0 an integer, the decoders of most languages do
+// not).
+func (p *plan) quick(v strictjson.Value, at []string) *Misfit {
+	if p == nil {
+		return nil
+	}
+	text, _ := v.Text()
+	broken := func(reason string) *Misfit { return &Misfit{Field: strings.Join(at, "."), Reason: reason} }
+	switch {
+	case v.Kind() == strictjson.String && p.maxLength != noBound && utf8.RuneCountInString(text) > p.maxLength:
+		return broken("must have at most " + count(p.maxLength, "character"))
+	case v.Kind() == strictjson.Array && p.maxItems != noBound && v.Len() > p.maxItems:
+		return broken("must have at most " + count(p.maxItems, "item"))
+	case v.Kind() == strictjson.Number && p.whole && strings.ContainsAny(text, ".eE"):
+		return broken("must be a whole number, written without fraction or exponent")
+	}
+	for name, child := range v.Members() {
+		if m := p.names[name].quick(child, append(at, name)); m != nil {
+			return m
+		}
+	}
+	for i, child := range v.Items() {
+		if m := p.items.quick(child, append(at, strconv.Itoa(i))); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// secrets gathers the texts of what x-secret marks.
+func (p *plan) secrets(v strictjson.Value, out []string) []string {
+	switch {
+	case p == nil || !p.deep.secret:
+		return out
+	case p.secret:
+		return append(out, scalars(v, nil)...)
+	}
+	for name, child := range v.Members() {
+		out = p.child(name).secrets(child, out)
+	}
+	for _, child := range v.Items() {
+		out = p.items.secrets(child, out)
+	}
+	return out
+}
+
+func scalars(v strictjson.Value, out []string) []string {
+	if text, ok := v.Text(); ok && text != "" {
+		return append(out, text)
+	}
+	for _, child := range v.Members() {
+		out = scalars(child, out)
+	}
+	for _, child := range v.Items() {
+		out = scalars(child, out)
+	}
+	return out
 }
 
 // redacted gives the value with x-secret parts replaced.

@@ -205,14 +205,18 @@ func (r *reader) number(text string) (Value, error) {
 // syntax turns the decoder's error into one of our reasons; its own text may
 // quote the outsider's and goes no further.
 func (r *reader) syntax(err error) error {
+	e := &Error{Offset: r.dec.InputOffset(), Reason: ReasonSyntax}
+	var syntactic *jsontext.SyntacticError
+	if errors.As(err, &syntactic) {
+		e.Offset = syntactic.ByteOffset
+	}
 	switch {
 	case errors.Is(err, io.EOF):
-		return r.fault(ReasonEmpty)
+		e.Reason = ReasonEmpty
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		return r.fault(ReasonDuplicate)
+		e.Reason = ReasonDuplicate
 	case !utf8.Valid(r.text) || strings.Contains(err.Error(), "surrogate"):
-		return r.fault(ReasonUTF8)
-	default:
-		return r.fault(ReasonSyntax)
+		e.Reason = ReasonUTF8
 	}
+	return e
 }
