@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/toolhost/toolhost/host/config"
 )
@@ -16,6 +17,10 @@ import (
 // same bytes and the host does the same work (I6): every lookup of the call is
 // made, each is one query that gives one row, and only then is one chosen.
 
+// gateTime bounds what the gate waits for its databases, whose queries are
+// lookups of one row.
+const gateTime = 2 * time.Second
+
 // asked is a call whose session may make it.
 type asked struct {
 	checked
@@ -23,6 +28,8 @@ type asked struct {
 }
 
 func (h *Host) checkCaller(ctx context.Context, c checked) (asked, error) {
+	ctx, cancel := context.WithTimeout(ctx, gateTime)
+	defer cancel()
 	if err := h.mayUse(ctx, c.session, c.tool); err != nil {
 		return asked{}, err
 	}
@@ -45,22 +52,21 @@ func (h *Host) checkCaller(ctx context.Context, c checked) (asked, error) {
 func (h *Host) mayUse(ctx context.Context, s Session, t *tool) error {
 	if s.Role == "" || !slices.Contains(t.Callers, s.Role) {
 		return &Refusal{
-			Gate: GateCaller, Code: codeForbidden, Place: t.Place,
+			Gate: GateCaller, Code: codeForbidden, Place: t.At("callers"),
 			Reason: fmt.Sprintf("role %q is none of the tool's callers", s.Role),
 		}
 	}
 	if h.directory == nil || !h.directory.decides(s.Role) {
 		return nil
 	}
-	holds, err := h.directory.holds(ctx, s)
+	reason, err := h.directory.denies(ctx, s)
 	switch {
 	case err != nil:
-		return &Refusal{Gate: GateCaller, Code: codeUnavailable, Place: h.directory.Place, Reason: err.Error()}
-	case !holds:
-		return &Refusal{
-			Gate: GateCaller, Code: codeForbidden, Place: h.directory.Place,
-			Reason: fmt.Sprintf("the directory does not say that the subject holds role %q", s.Role),
-		}
+		// Whether the role holds cannot be known: the model hears what it would
+		// hear if it did not (I3, I7).
+		return &Refusal{Gate: GateCaller, Code: codeUnavailable, Place: h.directory.Place, Reason: err.Error(), words: wordsUnknownTool}
+	case reason != "":
+		return &Refusal{Gate: GateCaller, Code: codeForbidden, Place: h.directory.At("roles"), Reason: reason}
 	}
 	return nil
 }

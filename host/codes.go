@@ -55,7 +55,7 @@ func Codes() []Code {
 		{codeUnavailable, GatePlugin, Failed, "the host could not do what the guest may ask for: a database that does not answer, a row that is not what its types say", "perhaps", "an operator: the database", wordsUnavailable},
 		{codeInvalidResult, GateResult, Failed, "the guest's result is missing, is not strict JSON or does not fit the contract", "no", "the tool's author", wordsFailed},
 		{codeResultTooLarge, GateResult, Failed, "the result is longer than limits.result_chars", "no", "the tool's author, or limits.result_chars", "The result is too large to return; ask for less."},
-		{codeAuditUnavailable, GateAudit, Refused, "the call could not be recorded", "yes", "an operator: the audit log", wordsUnavailable},
+		{codeAuditUnavailable, GateAudit, Refused, "the call could not be recorded: no guest starts, or, where only its end could not be, the answer does not leave", "yes", "an operator: the audit log", wordsUnavailable},
 	}
 }
 

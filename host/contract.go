@@ -32,6 +32,9 @@ func (h *Host) checkContract(e entered) (checked, error) {
 		return checked{}, t.misfit(err)
 	}
 	e.trail.ok(GateContract, func() string {
+		if args.Len() == 0 {
+			return "fits the closed contract: no arguments"
+		}
 		var names []string
 		for name := range args.Members() {
 			names = append(names, name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/toolhost/toolhost/capabilities"
 	"github.com/toolhost/toolhost/host/config"
@@ -20,6 +21,9 @@ func openDirectory(ctx context.Context, db *capabilities.Database, d config.Dire
 	columns, err := db.Columns(ctx, d.Table)
 	if err != nil {
 		return nil, err
+	}
+	if len(columns) == 0 {
+		return nil, fmt.Errorf("database %q has no table %q", d.Database, d.Table)
 	}
 	for _, name := range []string{"subject", "tenant", "role"} {
 		if !columns[name] {
@@ -39,11 +43,21 @@ func openDirectory(ctx context.Context, db *capabilities.Database, d config.Dire
 // decides tells whether the role is one that the directory gives and takes.
 func (d *directory) decides(role string) bool { return slices.Contains(d.Roles, role) }
 
+// denies gives the reason for which a session does not hold its role now; ""
+// where it does.
+func (d *directory) denies(ctx context.Context, s Session) (string, error) {
+	if s.Subject == "" {
+		return "the session has no subject, and the directory decides role " + strconv.Quote(s.Role), nil
+	}
+	holds, err := d.holds(ctx, s)
+	if holds || err != nil {
+		return "", err
+	}
+	return "the directory does not say that the subject holds role " + strconv.Quote(s.Role), nil
+}
+
 // holds tells whether the session's subject holds its role in its tenant now.
 func (d *directory) holds(ctx context.Context, s Session) (bool, error) {
-	if s.Subject == "" {
-		return false, nil
-	}
 	var count int
 	var subject, tenant, role string
 	err := d.lookup.Row(ctx, []any{s.Subject, s.Tenant, s.Role}, []any{&count, &subject, &tenant, &role})

@@ -15,8 +15,8 @@
 // A tool is what the model sees: name, contract, effect. A plugin is the module
 // that implements it, its running instance the guest. A capability is what could
 // be granted; a grant gives one capability to one tool. A refusal says that a
-// gate said no and no guest code ran; a failure that the guest ran and did not
-// end well. The outcome is ok, refused, pending or failed. The result goes to
+// gate said no and no guest code ran (a read whose end could not be recorded
+// excepted); a failure that the guest ran and did not end well. The outcome is ok, refused, pending or failed. The result goes to
 // the model, the record to the audit log.
 //
 // # Invariants

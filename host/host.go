@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -158,8 +159,7 @@ func (h *Host) words(ctx context.Context, rec *Record, o Outcome, r *Refusal) st
 	if t, known := h.tools[rec.Tool]; known && o.Gate == GateContract {
 		var may *Refusal
 		if errors.As(h.mayUse(ctx, rec.Session, t), &may) {
-			row, _ := codeRow(may.Gate, may.Code)
-			return row.Words
+			return wordsUnknownTool
 		}
 	}
 	if r != nil && r.words != "" {
@@ -192,6 +192,35 @@ func (h *Host) Tools(ctx context.Context, s Session) []Tool {
 		}
 	}
 	return out
+}
+
+// ToolNames gives the names of all tools, for operators.
+func (h *Host) ToolNames() []string {
+	var names []string
+	for _, t := range h.config.Tools {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// Attributes gives the session attributes that the config may name.
+func (h *Host) Attributes() []string { return slices.Clone(h.config.Attributes) }
+
+// Shown is a proposal's argument text as it may be shown to an operator:
+// without what its tool's contract marks as x-secret.
+func (h *Host) Shown(p Proposal) string {
+	t, ok := h.tools[p.Tool]
+	if !ok {
+		return string(p.Arguments)
+	}
+	args, err := t.readArguments(p.Arguments)
+	if err != nil {
+		return string(p.Arguments)
+	}
+	if len(t.contract.Secrets(args)) == 0 {
+		return string(p.Arguments)
+	}
+	return string(t.contract.RedactedArguments(args).AppendJSON(nil))
 }
 
 // Close gives back what the host holds. No call may run any more.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/hashicorp/go-hclog"
 )
 
 // I6: whether a row is missing, another customer's or another shop's, the
@@ -214,5 +216,72 @@ func TestRecordsAreBounded(t *testing.T) {
 	}
 	if got := m.Records(); len(got) != 3 || got[0].CallID != "7" || got[2].CallID != "9" {
 		t.Errorf("kept %v", got)
+	}
+}
+
+// I3, I7: while the directory cannot be read, a tool that exists and one that
+// does not are the same to the model.
+func TestDirectoryThatCannotBeRead(t *testing.T) {
+	d := newDesk(t, "", "get_order")
+	h := d.open(t)
+	d.sql(t, "DROP TABLE people")
+	sam := Session{Subject: "usr-sam", Tenant: "larkfield", Role: "staff", Attributes: map[string]string{"customer": "C-20000"}}
+	good := h.Call(t.Context(), sam, ask("get_order", `{"order_id":"LK-500000"}`))
+	bad := h.Call(t.Context(), sam, ask("get_order", `{}`))
+	unknown := h.Call(t.Context(), sam, ask("no_such_tool", `{}`))
+	if good.Code != "unavailable" || bad.Code != "invalid_argument" || unknown.Code != "unknown_tool" {
+		t.Errorf("%s, %s, %s", good.Line(), bad.Line(), unknown.Line())
+	}
+	if !bytes.Equal(good.Result, unknown.Result) || !bytes.Equal(bad.Result, unknown.Result) {
+		t.Errorf("%s\n%s\n%s", good.Result, bad.Result, unknown.Result)
+	}
+	if tools := h.Tools(t.Context(), sam); len(tools) != 0 {
+		t.Errorf("the session sees %v", tools)
+	}
+}
+
+const secretContract = `{"name":"plain","description":"d","inputSchema":{"type":"object","properties":{"id":{"type":"string","maxLength":9,"x-secret":true}},"required":["id"],"additionalProperties":false},
+"outputSchema":{"type":"object","properties":{},"additionalProperties":false}}`
+
+func TestSecretMayNotStandInWords(t *testing.T) {
+	d := newDesk(t, loadConfig+"not_available = \"No {args.id}.\"\n")
+	d.write(t, "plugins/plain/plugin.wasm", wasm(nil, nil))
+	d.write(t, "plugins/plain/contract.json", secretContract)
+	if _, err := d.tryOpen(t); err == nil || !strings.Contains(err.Error(), "{args.id} is marked x-secret") {
+		t.Error(err)
+	}
+}
+
+// What a guest says goes out without the secrets of its call, quoted, by line.
+func TestGuestTextIsHiddenAndQuoted(t *testing.T) {
+	var out bytes.Buffer
+	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: &out})
+	hide := &hider{secrets: []string{"1234"}}
+	g := &guest{log: log, hide: hide, output: &guestOutput{log: log, hide: hide}}
+	for _, part := range []string{"pin ", "12", "34\n", "\x1b[2J\u202e\nno end"} {
+		if n, err := g.output.Write([]byte(part)); n != len(part) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	g.output.flush()
+	g.logLine([]byte(`{"level":"info","message":"the pin is 1234\n[INFO] forged"}`))
+	g.logLine([]byte("1234 raw"))
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 5 {
+		t.Errorf("%d lines:\n%s", len(lines), out.String())
+	}
+	for _, bad := range []string{"1234", "\x1b", "\u202e", "\n[INFO] forged"} {
+		if strings.Contains(out.String(), bad) {
+			t.Errorf("the log holds %q:\n%s", bad, out.String())
+		}
+	}
+	if _, _, err := g.Call(t.Context(), "toolhost", "error", []byte("first 1234")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := g.Call(t.Context(), "toolhost", "error", nil); err != nil {
+		t.Fatal(err)
+	}
+	if g.text != "first (secret)" || g.ended(0, nil) == nil {
+		t.Errorf("text %q, ended %v", g.text, g.ended(0, nil))
 	}
 }

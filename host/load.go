@@ -20,6 +20,7 @@ import (
 
 // Options are what a host needs beside its config.
 type Options struct {
+	Name     string                      // of the config in faults and places; "": its base name
 	Env      func(string) (string, bool) // for {env.X}; nil: every variable is unset
 	Recorder Recorder                    // required
 	Log      hclog.Logger                // nil: none
@@ -35,7 +36,7 @@ func Open(ctx context.Context, path string, o Options) (*Host, error) {
 	if o.Recorder == nil {
 		return nil, errors.New("a host without a recorder refuses every call; give Options.Recorder")
 	}
-	c, err := config.Load(path, config.Options{Env: o.Env, ReservedCodes: reservedCodes()})
+	c, err := config.Load(path, config.Options{Name: o.Name, Env: o.Env, ReservedCodes: reservedCodes()})
 	var faults *config.Faults
 	if errors.As(err, &faults) {
 		return nil, furtherFaults(faults)
@@ -127,7 +128,7 @@ func (l *loader) openDatabases(ctx context.Context) {
 	for _, d := range l.host.config.Databases {
 		db, err := capabilities.OpenSQLite(d.Name, d.File)
 		if err != nil {
-			l.fault(d.Place, "[databases.%s] url: %s %v", d.Name, l.shown(d.File), err)
+			l.fault(d.At("url"), "[databases.%s] url: %q %v", d.Name, d.Shown, err)
 			continue
 		}
 		l.host.databases[d.Name] = db
@@ -141,7 +142,7 @@ func (l *loader) openDirectory(ctx context.Context) {
 	}
 	opened, err := openDirectory(ctx, l.host.databases[d.Database], *d)
 	if err != nil {
-		l.fault(d.Place, "[directory] %v", err)
+		l.fault(d.At("table"), "[directory] table: %v", err)
 	}
 	l.host.directory = opened
 }
@@ -165,9 +166,9 @@ func (l *loader) openRecords(ctx context.Context) {
 		for _, clause := range r.Scope {
 			rc.Scope = append(rc.Scope, clause.Column)
 		}
-		opened, errs := capabilities.OpenRecords(ctx, l.host.databases[r.Database], rc)
-		for _, err := range errs {
-			l.fault(c.Place, "[capabilities.%s] %v", c.Name, err)
+		opened, faults := capabilities.OpenRecords(ctx, l.host.databases[r.Database], rc)
+		for _, f := range faults {
+			l.fault(c.At(f.Key), "[capabilities.%s] %s: %s", c.Name, f.Key, f.Text)
 		}
 		if opened != nil {
 			l.records[c.Name] = opened
@@ -175,12 +176,13 @@ func (l *loader) openRecords(ctx context.Context) {
 	}
 }
 
-// shown is a path as faults show it: relative to the config's folder.
+// shown is a path as faults show it: beside the config, as the config was named.
 func (l *loader) shown(path string) string {
-	if rel, err := filepath.Rel(l.host.config.Dir, path); err == nil {
-		return filepath.ToSlash(rel)
+	rel, err := filepath.Rel(l.host.config.Dir, path)
+	if err != nil {
+		return path
 	}
-	return path
+	return filepath.ToSlash(filepath.Join(filepath.Dir(l.host.config.Name), rel))
 }
 
 func (l *loader) readTools() {

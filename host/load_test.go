@@ -78,20 +78,20 @@ func TestModulesThatDoNotLoad(t *testing.T) {
 			wasm(nil, nil), loadConfig + "grants = { orders = {} }\n",
 			`config.toml:14: [tools.plain] grants.orders: plugins/plain/plugin.wasm imports nothing of kind records`,
 		},
-		"kind-that-nobody-offers":     {wasm([]string{"outbox.append"}, nil), loadConfig, `config.toml:10: [tools.plain] plugins/plain/plugin.wasm: imports outbox.append`},
-		"function-that-nobody-offers": {wasm([]string{"records.drop"}, nil), loadConfig + "grants = { orders = {} }\n", `[tools.plain] plugins/plain/plugin.wasm: imports records.drop`},
-		"unknown-wasi-function":       {wasm([]string{"wasi_snapshot_preview1.path_open"}, nil), loadConfig, `config.toml:10: [tools.plain] plugins/plain/plugin.wasm: imports wasi_snapshot_preview1.path_open`},
-		"start-section":               {wasm(nil, map[byte][]byte{8: {1}}), loadConfig, `config.toml:10: [tools.plain] plugins/plain/plugin.wasm: has a start section`},
+		"kind-that-nobody-offers":     {wasm([]string{"outbox.append"}, nil), loadConfig, `config.toml:11: [tools.plain] plugin: plugins/plain/plugin.wasm: imports outbox.append`},
+		"function-that-nobody-offers": {wasm([]string{"records.drop"}, nil), loadConfig + "grants = { orders = {} }\n", `[tools.plain] plugin: plugins/plain/plugin.wasm: imports records.drop`},
+		"unknown-wasi-function":       {wasm([]string{"wasi_snapshot_preview1.path_open"}, nil), loadConfig, `config.toml:11: [tools.plain] plugin: plugins/plain/plugin.wasm: imports wasi_snapshot_preview1.path_open`},
+		"start-section":               {wasm(nil, map[byte][]byte{8: {1}}), loadConfig, `config.toml:11: [tools.plain] plugin: plugins/plain/plugin.wasm: has a start section`},
 		"imported-memory": {
 			wasm(nil, map[byte][]byte{2: []byte("\x01\x03env\x06memory\x02\x00\x01"), 5: {0}}), loadConfig,
-			`config.toml:10: [tools.plain] plugins/plain/plugin.wasm: imports`,
+			`config.toml:11: [tools.plain] plugin: plugins/plain/plugin.wasm: imports`,
 		},
 		"memory-over-the-limit": {
 			wasm(nil, map[byte][]byte{5: {1, 0, 64}}), loadConfig + "limits = { memory = \"1MiB\" }\n",
-			`config.toml:10: [tools.plain] plugins/plain/plugin.wasm: the memory starts with 64 pages`,
+			`config.toml:11: [tools.plain] plugin: plugins/plain/plugin.wasm: the memory starts with 64 pages`,
 		},
-		"no-module-at-all": {"#!/bin/sh\n", loadConfig, `config.toml:10: [tools.plain] plugins/plain/plugin.wasm: `},
-		"invalid-code":     {wasm(nil, map[byte][]byte{10: {2, 4, 0, 0x20, 0, 0x0b, 2, 0, 0x0b}}), loadConfig, `config.toml:10: [tools.plain] plugins/plain/plugin.wasm: `},
+		"no-module-at-all": {"#!/bin/sh\n", loadConfig, `config.toml:11: [tools.plain] plugin: plugins/plain/plugin.wasm: `},
+		"invalid-code":     {wasm(nil, map[byte][]byte{10: {2, 4, 0, 0x20, 0, 0x0b, 2, 0, 0x0b}}), loadConfig, `config.toml:11: [tools.plain] plugin: plugins/plain/plugin.wasm: `},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, tt.config)

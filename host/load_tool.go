@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +12,7 @@ import (
 	"github.com/toolhost/toolhost/capabilities"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/contract"
+	"github.com/toolhost/toolhost/host/regularfile"
 	"github.com/toolhost/toolhost/host/sandbox"
 	"github.com/toolhost/toolhost/host/strictjson"
 )
@@ -63,7 +63,7 @@ func (l *loader) readGrant(t *tool, cg config.Grant) {
 // holdAgainstContract checks the names that the config takes from a contract.
 func (l *loader) holdAgainstContract(t *tool) {
 	if t.contract.Name != t.Name {
-		l.fault(t.Place, "[tools.%s] plugin: %s is the contract of %q; the tool's name must be the same", t.Name, t.contractFile, t.contract.Name)
+		l.fault(t.At("plugin"), "[tools.%s] plugin: %s is the contract of %q; the tool's name must be the same", t.Name, t.contractFile, t.contract.Name)
 	}
 	for _, g := range t.grants {
 		if g.only != "" && !requiredText(t.contract.Input, g.only) {
@@ -71,8 +71,11 @@ func (l *loader) holdAgainstContract(t *tool) {
 		}
 	}
 	for _, ref := range t.NotAvailable.Refs() {
+		if t.contract.Secret(ref.Name) {
+			l.fault(t.At("not_available"), "[tools.%s] not_available: %s is marked x-secret, and words are recorded", t.Name, ref)
+		}
 		if !requiredText(t.contract.Input, ref.Name) {
-			l.fault(t.Place, "[tools.%s] not_available: %s must be a required argument of type string in %s", t.Name, ref, t.contractFile)
+			l.fault(t.At("not_available"), "[tools.%s] not_available: %s must be a required argument of type string in %s", t.Name, ref, t.contractFile)
 		}
 	}
 }
@@ -95,36 +98,24 @@ func requiredText(schema strictjson.Value, name string) bool {
 // readModule reads the module's bytes once: what is hashed is what is inspected
 // and compiled.
 func (l *loader) readModule(t *tool) {
-	wasm, err := readRegular(filepath.Join(t.Plugin, moduleName))
-	if errors.Is(err, os.ErrNotExist) {
-		err = fmt.Errorf("is not there; build it with: toolhost plugin build %s", l.shown(t.Plugin))
-	}
-	if err != nil {
-		l.fault(t.Place, "[tools.%s] plugin: %s %v", t.Name, t.moduleFile, err)
+	wasm, err := regularfile.Read(filepath.Join(t.Plugin, moduleName), maxModule)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		l.fault(t.At("plugin"), "[tools.%s] plugin: %s is not there; build it with: toolhost plugin build %s", t.Name, t.moduleFile, l.shown(t.Plugin))
+		return
+	case err != nil:
+		l.fault(t.At("plugin"), "[tools.%s] plugin: %s cannot be read: %v", t.Name, t.moduleFile, err)
 		return
 	}
 	manifest, errs := sandbox.Inspect(wasm, offer())
 	for _, err := range errs {
-		l.fault(t.Place, "[tools.%s] %s: %v", t.Name, t.moduleFile, err)
+		l.fault(t.At("plugin"), "[tools.%s] plugin: %s: %v", t.Name, t.moduleFile, err)
 	}
 	if manifest == nil {
 		return
 	}
 	t.manifest, t.wasm = manifest, wasm
 	l.holdAgainstGrants(t)
-}
-
-func readRegular(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil, os.ErrNotExist
-	case err != nil:
-		return nil, errors.New("cannot be read")
-	case !info.Mode().IsRegular() || info.Size() > maxModule:
-		return nil, fmt.Errorf("must be a regular file of at most %d bytes", maxModule)
-	}
-	return os.ReadFile(path)
 }
 
 // holdAgainstGrants compares what the module imports with what the tool is
@@ -146,7 +137,7 @@ func (l *loader) holdAgainstGrants(t *tool) {
 	}
 	for _, g := range t.grants {
 		if g.only == "" && !slices.Contains(t.manifest.Modules(), g.kind.Name) {
-			l.fault(g.Place, "[tools.%s] grants.%s: %s imports nothing of kind %s; take the grant away", t.Name, g.Capability, t.moduleFile, g.kind.Name)
+			l.fault(g.Place, "[tools.%s] grants.%s: %s imports nothing of kind %s; take the grant away (or does its init not call pdk.Tool?)", t.Name, g.Capability, t.moduleFile, g.kind.Name)
 		}
 	}
 }
@@ -169,7 +160,7 @@ func (l *loader) compile(ctx context.Context, cache string) {
 	wait.Wait()
 	for i, ct := range l.host.config.Tools {
 		if errs[i] != nil {
-			l.fault(ct.Place, "[tools.%s] %s: %v", ct.Name, l.host.tools[ct.Name].moduleFile, errs[i])
+			l.fault(ct.At("plugin"), "[tools.%s] plugin: %s: %v", ct.Name, l.host.tools[ct.Name].moduleFile, errs[i])
 		}
 	}
 }

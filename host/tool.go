@@ -1,7 +1,10 @@
 package host
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolhost/toolhost/capabilities"
@@ -43,7 +46,7 @@ type grant struct {
 func (g *grant) reasons() {
 	g.missing = g.Capability + ": no row has this key"
 	for _, c := range g.clauses {
-		g.failing = append(g.failing, g.Capability+": the row's "+c.Column+" is not "+c.Is.String())
+		g.failing = append(g.failing, g.Capability+": the row's "+c.Column+" is not "+shownValue(c.Is))
 	}
 }
 
@@ -68,9 +71,11 @@ type Report struct {
 	Size    int      // bytes of the module
 	Imports []string // of functions that toolhost offers, sorted
 	WASI    int      // how many functions of WASI it imports: clocks, random, output
-	Callers []string
+	Callers []string // the roles that may call it
+	Decided []string // those of them that the directory gives and takes
 	Reaches []string
 	Codes   []string // that the config names itself
+	Stale   bool     // a source file beside the module is newer than it
 }
 
 // Reports gives a report of each tool, in the order of the config.
@@ -79,7 +84,13 @@ func (h *Host) Reports() []Report {
 	for _, ct := range h.config.Tools {
 		t := h.tools[ct.Name]
 		r := Report{Name: t.Name, Module: t.manifest.Digest, Size: t.manifest.Size, Callers: t.Callers}
+		for _, role := range t.Callers {
+			if h.directory != nil && h.directory.decides(role) {
+				r.Decided = append(r.Decided, role)
+			}
+		}
 		r.Imports, r.WASI = t.imports()
+		r.Stale = t.stale()
 		for _, g := range t.grants {
 			r.Reaches = append(r.Reaches, g.sentence())
 			for _, c := range g.clauses {
@@ -91,6 +102,25 @@ func (h *Host) Reports() []Report {
 		out = append(out, r)
 	}
 	return out
+}
+
+// stale tells whether a Go source beside the module is newer than the module.
+func (t *tool) stale() bool {
+	module, err := os.Stat(filepath.Join(t.Plugin, moduleName))
+	sources, _ := filepath.Glob(filepath.Join(t.Plugin, "*.go"))
+	return err == nil && slices.ContainsFunc(sources, func(name string) bool {
+		source, err := os.Stat(name)
+		return err == nil && source.ModTime().After(module.ModTime())
+	})
+}
+
+// shownValue is what a clause compares with; literal text is quoted, so that it
+// is not taken for a reference.
+func shownValue(t config.Template) string {
+	if len(t.Refs()) == 0 {
+		return strconv.Quote(t.String())
+	}
+	return t.String()
 }
 
 func (t *tool) imports() (own []string, wasi int) {
@@ -121,7 +151,7 @@ func (g *grant) sentence() string {
 	}
 	var within []string
 	for _, c := range g.clauses {
-		within = append(within, c.Column+" = "+c.Is.String())
+		within = append(within, c.Column+" = "+shownValue(c.Is))
 	}
 	return s + ", where " + strings.Join(within, " and ")
 }

@@ -1,0 +1,88 @@
+package host
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/toolhost/toolhost/host/strictjson"
+)
+
+// What a guest says in its own words: log lines, stdout, stderr and the text of
+// its error. It goes to operators alone, bounded, quoted so that it cannot move
+// a cursor, and without the arguments that x-secret marks. (A guest that writes
+// a secret in another form, backwards or in base64, is not seen through.)
+
+const maxGuestText = 2000 // bytes of a guest's own words that are kept together
+
+// A hider takes secrets out of a guest's words.
+type hider struct{ secrets []string }
+
+func (h *hider) text(said []byte) string {
+	s := string(said)
+	for _, secret := range h.secrets {
+		s = strings.ReplaceAll(s, secret, "(secret)")
+	}
+	return bounding(s, maxGuestText)
+}
+
+// logLine logs what a guest gave to toolhost.log: {"level","message"}, or any
+// text as it is. All of it is at our level debug: guests are not to be heard
+// unless an operator asks.
+func (g *guest) logLine(request []byte) {
+	v, err := strictjson.Read(request, strictjson.Default(len(request)))
+	level, hasLevel := textOf(v, "level")
+	message, hasMessage := textOf(v, "message")
+	if err != nil || !hasLevel || !hasMessage {
+		g.log.Debug("guest", "log", hclog.Quote(g.hide.text(request)))
+		return
+	}
+	g.log.Debug("guest", "level", bounding(level, 10), "log", hclog.Quote(g.hide.text([]byte(message))))
+}
+
+func textOf(v strictjson.Value, name string) (string, bool) {
+	m, _ := v.Get(name)
+	s, _ := m.Text()
+	return s, m.Kind() == strictjson.String
+}
+
+// guestOutput puts a guest's stdout and stderr into the log, line by line: a
+// language runtime writes a stack trace word by word.
+type guestOutput struct {
+	log  hclog.Logger
+	hide *hider
+	line []byte
+}
+
+func (o *guestOutput) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		part, after, whole := bytes.Cut(rest, []byte("\n"))
+		o.line = append(o.line, part...)
+		if whole || len(o.line) > maxGuestText {
+			o.flush()
+		}
+		rest = after
+	}
+	return len(p), nil
+}
+
+// flush logs what stands in the line so far.
+func (o *guestOutput) flush() {
+	if len(o.line) > 0 {
+		o.log.Debug("guest", "output", hclog.Quote(o.hide.text(o.line)))
+	}
+	o.line = o.line[:0]
+}
+
+// bounding cuts a guest's text, on a character boundary.
+func bounding(s string, most int) string {
+	if len(s) > most {
+		s = s[:most]
+		for !utf8.ValidString(s) && len(s) > most-utf8.UTFMax {
+			s = s[:len(s)-1]
+		}
+	}
+	return s
+}
