@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/nearest"
 )
 
 func (c *cli) callCommand() *cobra.Command {
@@ -23,7 +25,8 @@ byte for byte ("-" reads it from stdin).
 
 stdout   exactly what the model gets, one line of JSON
 stderr   the outcome, e.g. "refused: other_customer (caller)", and at most one hint
-exit     0 ok, 1 host error, 2 usage or config, 3 refused, 4 failed`,
+exit     0 ok, 1 host error, 2 usage or config, 3 refused, 4 failed;
+         with --jsonl 0, or 2 when a line could not be read`,
 		Example: `  toolhost call get_order '{"order_id":"LK-581106"}' --as role=customer,tenant=larkfield,customer=C-81265`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if lines && len(args) != 0 {
@@ -65,7 +68,7 @@ func (c *cli) callOne(ctx context.Context, who sessionFlags, tool, args string, 
 	if _, err := c.stdout.Write(append(line, '\n')); err != nil {
 		return &status{code: exitHost, err: fmt.Errorf("stdout: %w", err)}
 	}
-	c.printOutcome(o)
+	c.printOutcome(h, p, o)
 	return statusOf(o)
 }
 
@@ -76,6 +79,9 @@ func (c *cli) ready(ctx context.Context, who sessionFlags, tool, args string) (*
 		return nil, s, p, err
 	}
 	h, err := c.open(ctx)
+	if err == nil {
+		c.warnOfAttributes(h, s)
+	}
 	return h, s, p, err
 }
 
@@ -99,20 +105,24 @@ const maxStdin = 8 << 20
 
 // printOutcome writes the outcome for a person: one line without a prefix, and
 // where it was no, one hint with the true reason.
-func (c *cli) printOutcome(o host.Outcome) {
+func (c *cli) printOutcome(h *host.Host, p host.Proposal, o host.Outcome) {
 	fmt.Fprintln(c.stderr, c.paintState(o.State, clean(o.Line())))
 	if o.State == host.OK {
 		return
 	}
-	fmt.Fprintln(c.stderr, "  "+clean(reasonAndPlace(o)))
-}
-
-func reasonAndPlace(o host.Outcome) string {
 	text := o.Reason
+	switch {
+	case o.Code == "unknown_tool":
+		text += nearest.DidYouMean(o.Tool, h.ToolNames())
+	case o.Code == "invalid_argument" && strings.HasSuffix(o.Reason, "(byte 1)") && strings.HasPrefix(string(p.Arguments), "{"):
+		text += "; did the shell take the quotes? Write '" + `{"name":"value"}` + "'"
+	case o.Gate == host.GatePlugin && c.logLevel != "debug":
+		text += "   (--log-level debug shows what the guest said)"
+	}
 	if where := o.Place.Where(); where != "" {
 		text += "   " + where
 	}
-	return text
+	fmt.Fprintln(c.stderr, "  "+clean(text))
 }
 
 func statusOf(o host.Outcome) error {

@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host"
 )
 
 func (c *cli) checkCommand() *cobra.Command {
@@ -25,7 +28,7 @@ exit     0 nothing is wrong, 2 something is`,
 			}
 			defer h.Close()
 			for _, r := range h.Reports() {
-				fmt.Fprintf(c.stdout, "%s  read, called by %s\n", r.Name, or(strings.Join(r.Callers, " "), "nobody"))
+				fmt.Fprintf(c.stdout, "%s  read, called by %s\n", r.Name, callers(r))
 				for _, reach := range r.Reaches {
 					fmt.Fprintf(c.stdout, "  reaches  %s\n", reach)
 				}
@@ -36,12 +39,28 @@ exit     0 nothing is wrong, 2 something is`,
 					fmt.Fprintf(c.stdout, "  codes    %s\n", strings.Join(r.Codes, " "))
 				}
 				fmt.Fprintf(c.stdout, "  imports  %s; of WASI %d (clocks, random, output)\n", strings.Join(r.Imports, " "), r.WASI)
-				fmt.Fprintf(c.stdout, "  module   %s, %d bytes\n\n", r.Module, r.Size)
+				fmt.Fprintf(c.stdout, "  module   %s, %d bytes\n", r.Module, r.Size)
+				if r.Stale {
+					fmt.Fprintln(c.stdout, "  note     its source is newer than the module; build it again?")
+				}
+				fmt.Fprintln(c.stdout)
 			}
 			fmt.Fprintf(c.stdout, "no faults\n")
 			return nil
 		},
 	}
+}
+
+// callers lists the roles, each with who decides that a session has it.
+func callers(r host.Report) string {
+	var out []string
+	for _, role := range r.Callers {
+		if slices.Contains(r.Decided, role) {
+			role += " (directory)"
+		}
+		out = append(out, role)
+	}
+	return or(strings.Join(out, ", "), "nobody")
 }
 
 func or(s, other string) string {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/mattn/go-isatty"
@@ -52,6 +53,9 @@ func ofProcess() *cli {
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.LookupEnv, dir: dir,
 		recorder: func() host.Recorder { return host.NewMemoryRecorder(maxRecords) },
 		terminal: func(w io.Writer) bool {
+			if s, ok := w.(*sink); ok {
+				w = s.Writer
+			}
 			f, ok := w.(*os.File)
 			return ok && isatty.IsTerminal(f.Fd()) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 		},
@@ -77,6 +81,8 @@ func usage(format string, args ...any) error {
 
 // run runs one command line and gives the exit status.
 func (c *cli) run(ctx context.Context, args []string) int {
+	out := &sink{Writer: c.stdout}
+	c.stdout, c.stdin = out, cancelReader{ctx, c.stdin}
 	root := c.root()
 	root.SetArgs(args)
 	root.SetIn(c.stdin)
@@ -85,38 +91,58 @@ func (c *cli) run(ctx context.Context, args []string) int {
 	err := root.ExecuteContext(ctx)
 	var s *status
 	switch {
+	case out.err != nil:
+		fmt.Fprintf(c.stderr, "stdout: %v\n", out.err)
+		return exitHost
 	case err == nil:
 		return exitOK
 	case errors.As(err, &s):
 		if s.err != nil {
-			fmt.Fprintln(c.stderr, clean(s.err.Error()))
+			fmt.Fprintln(c.stderr, cleanLines(s.err.Error()))
 		}
 		return s.code
 	default: // cobra's own: an unknown flag or command
-		fmt.Fprintf(c.stderr, "%s\nsee: toolhost --help\n", clean(err.Error()))
+		fmt.Fprintf(c.stderr, "%s\nsee: toolhost --help\n", cleanLines(err.Error()))
 		return exitUsage
 	}
 }
 
 func (c *cli) root() *cobra.Command {
+	version := false
 	root := &cobra.Command{
 		Use:           "toolhost",
 		Short:         "Decides what a language model's tool calls may do, and runs them in a sandbox",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Example:       "  toolhost demo\n  toolhost call get_order '{\"order_id\":\"LK-581106\"}' --as role=customer,tenant=larkfield,customer=C-81265",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				c.printVersion()
+				return nil
+			}
+			return cmd.Help()
+		},
+		Example: "  toolhost demo\n  toolhost call get_order '{\"order_id\":\"LK-581106\"}' --as role=customer,tenant=larkfield,customer=C-81265",
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	flags := root.PersistentFlags()
-	flags.StringVar(&c.config, "config", "", "the config `FILE` (default config.toml, or $TOOLHOST_CONFIG)")
-	flags.StringVar(&c.logLevel, "log-level", "warn", "the log's `LEVEL`: debug (with what guests say), info, warn, error or off")
+	flags.StringVar(&c.config, "config", "", "`FILE` with the config (default config.toml, or $TOOLHOST_CONFIG)")
+	flags.StringVar(&c.logLevel, "log-level", "warn", "`LEVEL` of the log: debug (with what guests say), info, warn, error or off")
 	flags.BoolVar(&c.logJSON, "log-json", false, "write the log as JSON lines")
+	root.Flags().BoolVar(&version, "version", false, "print the versions, as the command version does")
 	root.SetUsageTemplate(usageTemplate)
 	root.AddCommand(c.callCommand(), c.explainCommand(), c.toolsCommand(), c.checkCommand(),
 		c.demoCommand(), c.initCommand(), c.pluginCommand(), c.versionCommand())
-	root.SetHelpCommand(&cobra.Command{Use: "help", Hidden: true, RunE: func(cmd *cobra.Command, _ []string) error { return root.Help() }})
+	root.SetHelpCommand(&cobra.Command{
+		Use: "help [COMMAND]", Hidden: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return usage("help: no command %q; see: toolhost --help", strings.Join(args, " "))
+			}
+			return cmd.Help()
+		},
+	})
 	return root
 }
 
@@ -146,15 +172,20 @@ func (c *cli) path(p string) string {
 	return filepath.Join(c.dir, p)
 }
 
-func (c *cli) configPath() string {
+const standardConfig = "config.toml"
+
+// configName is the config's path as it was given; places show it so.
+func (c *cli) configName() string {
 	if c.config != "" {
-		return c.path(c.config)
+		return c.config
 	}
 	if p, ok := c.env("TOOLHOST_CONFIG"); ok && p != "" {
-		return c.path(p)
+		return p
 	}
-	return c.path("config.toml")
+	return standardConfig
 }
+
+func (c *cli) configPath() string { return c.path(c.configName()) }
 
 // open loads the config whole. A host that could be opened must be closed.
 func (c *cli) open(ctx context.Context) (*host.Host, error) {
@@ -163,10 +194,10 @@ func (c *cli) open(ctx context.Context) (*host.Host, error) {
 		return nil, err
 	}
 	h, err := host.Open(ctx, c.configPath(), host.Options{
-		Env: c.env, Recorder: c.recorder(), Log: log, Cache: c.cacheFolder(log),
+		Name: c.configName(), Env: c.env, Recorder: c.recorder(), Log: log, Cache: c.cacheFolder(log),
 	})
 	if err != nil {
-		return nil, &status{code: exitUsage, err: hint(err)}
+		return nil, &status{code: exitUsage, err: c.hint(err)}
 	}
 	if c.opened != nil {
 		c.opened(h)
@@ -175,9 +206,9 @@ func (c *cli) open(ctx context.Context) (*host.Host, error) {
 }
 
 // hint says what to do where there is no config at all.
-func hint(err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%w\nmake a first one with: toolhost init", err)
+func (c *cli) hint(err error) error {
+	if errors.Is(err, os.ErrNotExist) && c.configName() == standardConfig {
+		return fmt.Errorf("there is no %s here; make a first one with: toolhost init", standardConfig)
 	}
 	return err
 }

@@ -115,7 +115,7 @@ func (c *cli) decideCases(ctx context.Context, h *host.Host, f *caseFile) error 
 		s, p := f.session(call.Session), host.Proposal{Tool: call.Tool, Arguments: []byte(call.Arguments)}
 		before := h.Stats().Instances[call.Tool]
 		o, answers := h.Trace(ctx, s, p)
-		c.printProposal(p, s)
+		c.printProposal(h, p, s)
 		c.printAnswers(answers, false)
 		c.printResult(o.Result)
 		fmt.Fprintf(c.stdout, "  %s\n", c.paint(c.stdout, faint, clean(o.Line())))

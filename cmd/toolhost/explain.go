@@ -42,7 +42,7 @@ func (c *cli) explain(ctx context.Context, who sessionFlags, tool, args string, 
 		}
 		return statusOf(o)
 	}
-	c.printProposal(p, s)
+	c.printProposal(h, p, s)
 	c.printAnswers(answers, true)
 	if len(o.Result) > 0 {
 		c.printResult(o.Result)

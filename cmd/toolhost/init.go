@@ -23,6 +23,9 @@ nothing granted: it loads, and every call is refused. It never writes over a fil
 		Example: `  toolhost init && toolhost check`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if c.config != "" {
+				return usage("init takes the folder as its argument and names the file config.toml; leave --config away")
+			}
 			dir := "."
 			if len(args) == 1 {
 				dir = args[0]

@@ -29,11 +29,13 @@ func (c *cli) callLines(ctx context.Context, who sessionFlags) error {
 		return err
 	}
 	defer h.Close()
-	in, unread := bufio.NewReaderSize(c.stdin, 64<<10), false
+	in, unread := newLineReader(c.stdin), false
 	for n := 1; ; n++ {
 		line, err := readLine(in)
 		if errors.Is(err, io.EOF) {
 			break
+		} else if err != nil && !errors.Is(err, errLongLine) {
+			return &status{code: exitHost, err: fmt.Errorf("stdin: %w", err)}
 		}
 		var out []byte
 		if s, p, bad := readProposal(line, err, standard); bad != nil {
@@ -56,6 +58,8 @@ func (c *cli) callLines(ctx context.Context, who sessionFlags) error {
 
 var errLongLine = errors.New("is longer than the limit")
 
+func newLineReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, 64<<10) }
+
 // readLine reads one line without its end. A line over maxStdin is read to its
 // end and not kept.
 func readLine(in *bufio.Reader) ([]byte, error) {
@@ -72,8 +76,8 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
-		case err != nil && len(line) == 0 && !tooLong:
-			return nil, io.EOF
+		case err != nil && (!errors.Is(err, io.EOF) || len(line) == 0 && !tooLong):
+			return nil, err
 		case tooLong:
 			return nil, errLongLine
 		}

@@ -32,7 +32,12 @@ and the same Go give the same bytes, so that the digest can be pinned.
 
 exit     0 built, 1 the build failed, 2 usage`,
 		Example: `  toolhost plugin build plugins/get_order`,
-		Args:    cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("plugin build takes the folders of plugins; see: toolhost plugin build --help")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, dir := range args {
 				if err := c.buildPlugin(cmd.Context(), c.path(dir), filepath.ToSlash(dir)); err != nil {
@@ -53,6 +58,9 @@ func goPlugin(out string) []string {
 
 // buildPlugin compiles one plugin; a failed build leaves the old module alone.
 func (c *cli) buildPlugin(ctx context.Context, dir, shown string) error {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return usage("plugin build: %s is no folder; name the folder that holds contract.json and the source", shown)
+	}
 	if sources, _ := filepath.Glob(filepath.Join(dir, "*.go")); len(sources) == 0 {
 		return usage("plugin build: %s holds no Go source; plugins in other languages are built by their own compilers (docs/abi.md)", shown)
 	}
@@ -71,7 +79,7 @@ func (c *cli) buildPlugin(ctx context.Context, dir, shown string) error {
 		if errors.Is(err, exec.ErrNotFound) {
 			return &status{code: exitHost, err: errors.New("plugin build: the go command is not on the PATH")}
 		}
-		return &status{code: exitHost, err: fmt.Errorf("plugin build: %s: %w\n%s", shown, err, strings.TrimSpace(said.String()))}
+		return &status{code: exitHost, err: fmt.Errorf("plugin build: in %s: %w\n%s", shown, err, strings.TrimSpace(said.String()))}
 	}
 	wasm, err := os.ReadFile(out)
 	if err == nil {

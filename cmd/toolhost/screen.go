@@ -10,17 +10,21 @@ import (
 )
 
 // What people see. Texts of models and guests are shown with every character
-// that could move the cursor or turn the direction of a line escaped.
+// that could move the cursor, begin a line or turn its direction escaped.
 
-func clean(s string) string {
+// clean makes one line of a foreign text.
+func clean(s string) string { return escaped(s, "") }
+
+// cleanLines keeps the line ends and tabs of a text that we have joined.
+func cleanLines(s string) string { return escaped(s, "\n\t") }
+
+func escaped(s, kept string) string {
 	var b strings.Builder
 	for _, r := range s {
-		switch {
-		case r == '\n', r == '\t':
-			b.WriteRune(r)
-		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp), r == unicode.ReplacementChar:
+		odd := unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
+		if odd && !strings.ContainsRune(kept, r) {
 			fmt.Fprintf(&b, "\\u%04x", r)
-		default:
+		} else {
 			b.WriteRune(r)
 		}
 	}
@@ -46,8 +50,8 @@ func (c *cli) paintState(state host.State, s string) string {
 }
 
 // printProposal heads the screen of one call.
-func (c *cli) printProposal(p host.Proposal, s host.Session) {
-	head := p.Tool + " " + string(p.Arguments)
+func (c *cli) printProposal(h *host.Host, p host.Proposal, s host.Session) {
+	head := p.Tool + " " + h.Shown(p)
 	fmt.Fprintf(c.stdout, "%-42s  %s\n\n", clean(head), clean(whoAsks(s)))
 }
 

@@ -13,7 +13,7 @@ func TestColourOnlyOnATerminal(t *testing.T) {
 	for _, terminal := range []bool{true, false} {
 		var out, err bytes.Buffer
 		c := &cli{stdout: &out, stderr: &err, terminal: func(io.Writer) bool { return terminal }}
-		c.printOutcome(host.Outcome{State: host.Refused, Gate: host.GateCaller, Code: "not_found", Reason: "why"})
+		c.printOutcome(nil, host.Proposal{}, host.Outcome{State: host.Refused, Gate: host.GateCaller, Code: "not_found", Reason: "why"})
 		c.printAnswers([]host.Answer{{Gate: host.GateCaller, Verdict: host.VerdictNo, Text: "not_found: why"}}, false)
 		if coloured := strings.Contains(out.String()+err.String(), "\x1b["); coloured != terminal {
 			t.Errorf("terminal %t: coloured %t:\n%s%s", terminal, coloured, err.String(), out.String())
@@ -23,19 +23,22 @@ func TestColourOnlyOnATerminal(t *testing.T) {
 
 func TestCleanEscapesWhatMovesACursor(t *testing.T) {
 	for text, want := range map[string]string{
-		"plain 读书会 é":    "plain 读书会 é",
-		"a\x1b[2Jb":      `a\u001b[2Jb`,
-		"a\u202eb":       `a\u202eb`,
-		"a\u200bb":       `a\u200bb`,
-		"a\rb":           `a\u000db`,
-		"a\x00b":         `a\u0000b`,
-		"a\u0085b":       `a\u0085b`,
-		"a\u2028b":       `a\u2028b`,
-		"two\nlines\tok": "two\nlines\tok",
-		"\xff":           `\ufffd`,
+		"plain 读书会 é":      "plain 读书会 é",
+		"a\x1b[2Jb":        `a\u001b[2Jb`,
+		"a\u202eb":         `a\u202eb`,
+		"a\u200bb":         `a\u200bb`,
+		"a\rb":             `a\u000db`,
+		"a\x00b":           `a\u0000b`,
+		"a\u0085b":         `a\u0085b`,
+		"a\u2028b":         `a\u2028b`,
+		"two\nlines\there": `two\u000alines\u0009here`,
+		"\xff":             `\ufffd`,
 	} {
 		if got := clean(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
+	}
+	if got := cleanLines("ours:\n\ttheirs \x1b"); got != "ours:\n\ttheirs \\u001b" {
+		t.Errorf("%q", got)
 	}
 }

@@ -16,18 +16,22 @@ func (c *cli) versionCommand() *cobra.Command {
 		Example:               `  toolhost version`,
 		Args:                  exactly(0, "version takes no argument"),
 		RunE: func(*cobra.Command, []string) error {
-			own, wazero := "unknown", "unknown"
-			if info, ok := debug.ReadBuildInfo(); ok {
-				own = info.Main.Version
-				for _, d := range info.Deps {
-					if d.Path == "github.com/tetratelabs/wazero" {
-						wazero = d.Version
-					}
-				}
-			}
-			fmt.Fprintf(c.stdout, "toolhost   %s\ngo         %s %s/%s\nwazero     %s\nrewriting  none; a new instance for each call\n",
-				or(own, "(devel)"), runtime.Version(), runtime.GOOS, runtime.GOARCH, wazero)
+			c.printVersion()
 			return nil
 		},
 	}
+}
+
+func (c *cli) printVersion() {
+	own, wazero := "unknown", "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		own = info.Main.Version
+		for _, d := range info.Deps {
+			if d.Path == "github.com/tetratelabs/wazero" {
+				wazero = d.Version
+			}
+		}
+	}
+	fmt.Fprintf(c.stdout, "toolhost   %s\ngo         %s %s/%s\nwazero     %s\nrewriting  none; a new instance for each call\n",
+		or(own, "(devel)"), runtime.Version(), runtime.GOOS, runtime.GOARCH, wazero)
 }
