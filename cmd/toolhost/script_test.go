@@ -333,7 +333,7 @@ func cmdRecords(ts *testscript.TestScript, neg bool, _ []string) {
 			b.WriteByte('\n')
 		}
 	}
-	_, err := ts.Stdout().Write([]byte(clean(b.String())))
+	_, err := ts.Stdout().Write([]byte(cleanLines(b.String())))
 	ts.Check(err)
 }
 

@@ -14,7 +14,7 @@ import (
 func (s section) capabilities() []Capability {
 	var list []Capability
 	for _, table := range s.each("capabilities") {
-		c := Capability{Place: table.place(), Name: table.itemName()}
+		c := Capability{Place: table.place(), Name: table.itemName(), lines: table.lines()}
 		table.require("kind", `kind = "records"`)
 		kind, ok := table.text("kind")
 		if !ok {
@@ -48,8 +48,9 @@ func (s section) records(top section) *Records {
 	r.Table, _ = s.name("table", sqlName)
 	s.require("key", `key = "order_id"`)
 	r.Key, _ = s.name("key", sqlName)
-	r.Columns = s.columns()
-	r.Types = s.types(r.Columns)
+	columns, sound := s.columns()
+	r.Columns = columns
+	r.Types = s.types(columns, sound)
 	r.Everyone, r.Scope = s.scope()
 	if v, ok := s.integer("max_rows", 1, maxRows); ok {
 		r.MaxRows = v
@@ -60,11 +61,12 @@ func (s section) records(top section) *Records {
 	return r
 }
 
-// columns reads what may leave the table. SQL names fold case, so that Total
-// and total would be one column under two names.
-func (s section) columns() []string {
+// columns reads what may leave the table; sound says that it has no fault. SQL
+// names fold case, so that Total and total would be one column under two names.
+func (s section) columns() (names []string, sound bool) {
+	before := len(s.r.faults)
 	s.require("columns", `columns = ["order_id", "status"]`)
-	names := s.names("columns", sqlName)
+	names = s.names("columns", sqlName)
 	seen := map[string]string{}
 	for _, name := range names {
 		folded := strings.ToLower(name)
@@ -76,7 +78,7 @@ func (s section) columns() []string {
 	if n := s.node.table["columns"]; n != nil && n.isList && len(n.list) == 0 {
 		s.fault("columns", "an empty array lets nothing leave; name the columns")
 	}
-	return names
+	return names, len(s.r.faults) == before
 }
 
 // ColumnType is what the values of a column are.
@@ -103,15 +105,16 @@ func parseColumnType(text string) (ColumnType, bool) {
 	return ColumnType{Name: text}, slices.Contains(plain, text)
 }
 
-// types reads the declared types of columns.
-func (s section) types(columns []string) map[string]ColumnType {
+// types reads the declared types of columns. No name is held against columns
+// that have a fault of their own.
+func (s section) types(columns []string, sound bool) map[string]ColumnType {
 	table, ok := s.child("types", s.at("types"))
 	if !ok {
 		return nil
 	}
 	types := map[string]ColumnType{}
 	for _, column := range table.node.keys {
-		if !slices.Contains(columns, column) {
+		if sound && !slices.Contains(columns, column) {
 			table.fault(column, "%s is not in columns%s", quote(column), nearest.DidYouMean(column, columns))
 			continue
 		}
@@ -168,7 +171,7 @@ func (s section) clause() Clause {
 	c.Column, _ = s.name("column", sqlName)
 	s.require("is", `is = "{session.tenant}"`)
 	c.Is, _ = s.template("is", SpaceSession)
-	s.require("else", `else = "out_of_scope"`)
+	s.require("else", `else = "other_customer"`)
 	code, ok := s.name("else", clauseCode)
 	if ok && slices.Contains(s.r.reserved, code) {
 		s.fault("else", "%s is a code of the host itself; choose another", quote(code))

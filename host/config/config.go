@@ -13,7 +13,7 @@ import (
 // Config is one config.toml that was checked whole. Load gives a fresh value
 // each time; by convention nobody changes it afterwards.
 type Config struct {
-	Name   string // the file's base name, as faults and records show it
+	Name   string // the file as faults and places show it: Options.Name, or the base name
 	Dir    string // the file's folder, absolute; relative paths start here
 	Path   string // the file itself, absolute
 	Digest string // "sha256:" and the hex digest of the file's bytes; environment values are not in it
@@ -52,9 +52,16 @@ func DefaultLimits() Limits {
 // Database is one database that capabilities and the directory name.
 type Database struct {
 	Place
-	Name string
-	File string // a SQLite file, absolute and cleaned
+	Name  string
+	File  string // a SQLite file, absolute and cleaned; it may hold values of the environment
+	Shown string // the url as the file has it, for faults and logs: {env.X} stands in it, never its value
+
+	lines keyLines
 }
+
+// At gives the place of a key of the section, or the section's own place if
+// the section has no such key.
+func (d Database) At(key string) Place { return d.lines.at(d.Place, key) }
 
 // Directory is the table that says who holds Roles now. Its columns are
 // subject, tenant and role.
@@ -63,7 +70,12 @@ type Directory struct {
 	Database string
 	Table    string
 	Roles    []string
+
+	lines keyLines
 }
+
+// At is Database.At for the directory.
+func (d Directory) At(key string) Place { return d.lines.at(d.Place, key) }
 
 // Capability is a configured instance of a kind: what could be granted.
 // The field that is named after the kind is set.
@@ -72,7 +84,12 @@ type Capability struct {
 	Name    string
 	Kind    string
 	Records *Records
+
+	lines keyLines
 }
+
+// At is Database.At for a capability.
+func (c Capability) At(key string) Place { return c.lines.at(c.Place, key) }
 
 // Records is a table that tools may read. Who reads it must deny when Everyone
 // is false and Scope is empty; a loaded config never has both.
@@ -106,9 +123,16 @@ type Tool struct {
 	NotAvailable Template // literal text and arguments; zero when the file has none
 	Limits       Limits   // the config's limits, lowered by the tool's own
 	Grants       []Grant  // in file order
+
+	lines keyLines
 }
 
-// Grant gives one capability to one tool.
+// At is Database.At for a tool.
+func (t Tool) At(key string) Place { return t.lines.at(t.Place, key) }
+
+// Grant gives one capability to one tool. In a config that has faults
+// (Faults.Partial), a grant that could not be read has no Capability, so that
+// its tool is not taken for one that is granted nothing.
 type Grant struct {
 	Place
 	Capability string
@@ -117,6 +141,7 @@ type Grant struct {
 
 // Options are what a config needs from outside its file.
 type Options struct {
+	Name          string                      // the file as faults and places show it: "mine/config.toml"; empty: its base name
 	Env           func(string) (string, bool) // for {env.X}; nil: every variable is unset
 	ReservedCodes []string                    // the host's own codes, which no scope clause may take
 }
@@ -141,8 +166,12 @@ func Parse(path string, data []byte, o Options) (*Config, error) {
 		return nil, fmt.Errorf("locate config %q: %w", path, err)
 	}
 	sum := sha256.Sum256(data)
+	name := o.Name
+	if name == "" {
+		name = filepath.Base(abs)
+	}
 	c := &Config{
-		Name:   filepath.Base(abs),
+		Name:   name,
 		Dir:    filepath.Dir(abs),
 		Path:   abs,
 		Digest: "sha256:" + hex.EncodeToString(sum[:]),
@@ -178,10 +207,12 @@ func (r *reader) config(root *node, c *Config) {
 	top.known(
 		[]string{"host", "limits", "databases", "directory", "capabilities", "tools"},
 		"audit", "session", "values", "approvers")
+	r.badCallers = len(r.faults) > 0 && !top.has("tools") // they may stand under a misspelt name
 	c.Attributes = top.attributes()
 	c.Limits = top.configLimits()
 	c.Databases = top.databases()
 	c.Directory = top.directory()
 	c.Capabilities = top.capabilities()
 	c.Tools = top.tools(c.Limits)
+	r.rolesAreCallers(c.Directory, c.Tools)
 }

@@ -107,8 +107,11 @@ func TestGoodConfigIsReadWhole(t *testing.T) {
 		Digest:     got.Digest,
 		Attributes: []string{"customer", "ticket"},
 		Limits:     limits,
-		Databases:  []Database{{Place: at(1), Name: "desk", File: filepath.Join(dir, "var", "desk.db")}},
-		Directory:  &Directory{Place: at(32), Database: "desk", Table: "people", Roles: []string{"staff"}},
+		Databases:  []Database{{Place: at(1), Name: "desk", File: filepath.Join(dir, "var", "desk.db"), Shown: "sqlite:var/desk.db", lines: keyLines{"url": 2}}},
+		Directory: &Directory{
+			Place: at(32), Database: "desk", Table: "people", Roles: []string{"staff"},
+			lines: keyLines{"database": 33, "table": 34, "roles": 35},
+		},
 		Capabilities: []Capability{{
 			Place: at(4), Name: "orders", Kind: "records",
 			Records: &Records{
@@ -121,6 +124,7 @@ func TestGoodConfigIsReadWhole(t *testing.T) {
 				},
 				MaxRows: 100, MaxBytes: 256 << 10,
 			},
+			lines: keyLines{"kind": 5, "database": 6, "table": 7, "key": 8, "columns": 9, "types": 10, "scope": 11},
 		}},
 		Tools: []Tool{{
 			Place: at(16), Name: "get_order", Plugin: filepath.Join(dir, "plugins", "get_order"),
@@ -131,6 +135,7 @@ func TestGoodConfigIsReadWhole(t *testing.T) {
 			},
 			Limits: lowered,
 			Grants: []Grant{{Place: at(24), Capability: "orders", Only: &orderID}},
+			lines:  keyLines{"plugin": 17, "effect": 18, "callers": 19, "not_available": 20, "limits": 21, "grants": 23},
 		}},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -174,7 +179,8 @@ func TestOrderIsOfTheFileAndDatabasesAreSorted(t *testing.T) {
 }
 
 // The design's own sample uses all of the grammar. What this version does not
-// enforce is refused by name, and nothing else in it is a fault.
+// enforce is refused by name, and so are the two roles of its directory that
+// may call none of its tools; nothing else in it is a fault.
 func TestDesignSampleIsRefusedByItsLaterKeys(t *testing.T) {
 	data, err := os.ReadFile("testdata/design.toml")
 	if err != nil {
@@ -187,6 +193,8 @@ func TestDesignSampleIsRefusedByItsLaterKeys(t *testing.T) {
 		"config.toml:4: [audit]" + later + "it",
 		"config.toml:10: [limits] fuel" + later + "it",
 		"config.toml:16: [session]" + later + "it",
+		`config.toml:28: [directory] roles: "member" is in no tool's callers, so that the directory would decide nothing for it`,
+		`config.toml:28: [directory] roles: "employee" is in no tool's callers, so that the directory would decide nothing for it`,
 		"config.toml:30: [values]" + later + "it",
 		"config.toml:34: [approvers]" + later + "it",
 		`config.toml:59: [capabilities.ticket_files] kind: "files"` + later + "[capabilities.ticket_files]",
@@ -216,6 +224,129 @@ config.toml:27: [limits] host_calls: 0 is out of bounds, from 1 to 10000
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
+}
+
+// Faults and places show the file by the name that its user gave it.
+func TestNameIsWhatFaultsAndPlacesShow(t *testing.T) {
+	long := strings.Repeat("folder/", 30) + "config.toml"
+	for _, c := range []struct{ rule, name, want string }{
+		{"as-given", "mine/config.toml", "mine/config.toml"},
+		{"none-is-the-base-name", "", "good.toml"},
+		{"long-stays-whole", long, long},
+		{"no-control-characters", "a\x1b[2J/b\n.toml", "a?[2J/b?.toml"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			options := testOptions()
+			options.Name = c.name
+			config, err := Load("testdata/good.toml", options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if config.Name != c.name && c.name != "" || config.Name == "" || filepath.Base(config.Path) != "good.toml" {
+				t.Errorf("the config is named %q, %q", config.Name, config.Path)
+			}
+			for _, place := range []Place{
+				config.Tools[0].Place, config.Tools[0].Grants[0].Place, config.Tools[0].At("callers"),
+				config.Capabilities[0].Records.Scope[0].Place, config.Directory.Place, config.Databases[0].Place,
+			} {
+				if file, _, _ := strings.Cut(place.Where(), ":"); file != c.want {
+					t.Errorf("a place is %s, want %s", place.Where(), c.want)
+				}
+			}
+			_, err = Parse("testdata/good.toml", []byte("tool = 1"), options)
+			checkFaults(t, err, []string{c.want + `:1: tool: unknown key (did you mean "tools"?)` + knownTop})
+		})
+	}
+}
+
+// At gives the line of a key in every form that a section can have.
+func TestPlacesOfKeys(t *testing.T) {
+	data := `[databases]
+desk = { url = "sqlite:d.db" }
+[tools.get]
+plugin = "p"
+effect = "read"
+grants.orders = {}
+callers = [
+  "staff",
+]
+[tools.get.limits]
+time = "1s"
+[capabilities.orders]
+kind = "records"
+database = "desk"
+table = "orders"
+key = "id"
+columns = ["id"]
+[[capabilities.orders.scope]]
+column = "tenant"
+is = "x"
+else = "abc"
+[capabilities.orders.types]
+id = "text"
+[directory]
+database = "desk"
+table = "people"
+roles = [
+  "staff"
+]
+`
+	c, err := Parse("config.toml", []byte(data), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		section string
+		at      func(string) Place
+		lines   map[string]int
+	}{
+		{"database", c.Databases[0].At, map[string]int{"url": 2, "": 2, "absent": 2}},
+		{"tool", c.Tools[0].At, map[string]int{"plugin": 4, "effect": 5, "grants": 6, "callers": 7, "limits": 10, "not_available": 3, "time": 3}},
+		{"capability", c.Capabilities[0].At, map[string]int{
+			"kind": 13, "database": 14, "table": 15, "key": 16, "columns": 17, "scope": 18, "types": 22, "max_rows": 12, "id": 12,
+		}},
+		{"directory", c.Directory.At, map[string]int{"database": 25, "table": 26, "roles": 27, "absent": 24}},
+		{"section-of-no-file", Tool{}.At, map[string]int{"callers": 0}},
+	} {
+		for key, line := range tt.lines {
+			if got := tt.at(key); got.Line != line || line > 0 && got.File != "config.toml" {
+				t.Errorf("%s: %q is at %s, want line %d", tt.section, key, got.Where(), line)
+			}
+		}
+	}
+}
+
+// A value of a wrong type is one fault: nothing is held against what could not be read.
+func TestOneFaultHasNoFollowers(t *testing.T) {
+	const tool = "[tools.get]\nplugin = \"p\"\neffect = \"read\"\n"
+	const directory = "[directory]\ndatabase = \"desk\"\ntable = \"people\"\nroles = [\"staff\"]\n"
+	const database = "[databases.desk]\nurl = \"sqlite:d\"\n"
+	const orders = "[capabilities.orders]\nkind = \"records\"\ndatabase = \"desk\"\ntable = \"orders\"\nkey = \"id\"\ncolumns = [\"id\"]\nscope = \"everyone\"\n"
+	for _, c := range []struct{ rule, data, want string }{
+		{"databases", "databases = true\n" + directory + tool + `callers = ["staff"]`, "1: [databases]: found a boolean, expected a table"},
+		{"databases-as-an-array", "[[databases]]\n" + orders, "1: [databases]: found an array, expected a table"},
+		{"database", "databases.desk = 5\n" + orders, "1: [databases.desk]: found an integer, expected a table"},
+		{"capabilities", "capabilities = \"x\"\n" + tool + "callers = []\ngrants = { orders = {} }", "1: [capabilities]: found a string, expected a table"},
+		{"capability", "capabilities.orders = 5\n" + tool + "callers = []\ngrants = { orders = {} }", "1: [capabilities.orders]: found an integer, expected a table"},
+		{"kind", "[capabilities.orders]\nkind = 5\n" + tool + "callers = []\ngrants = { orders = {} }", "2: [capabilities.orders] kind: found an integer, expected a string"},
+		{"grants", database + orders + tool + "callers = []\ngrants = true", "14: [tools.get] grants: found a boolean, expected a table"},
+		{"tools", "tools = 5\n" + database + directory, "1: [tools]: found an integer, expected a table"},
+		{"tools-misspelt", database + "[tool.get]\ncallers = [\"staff\"]\n" + directory, `3: tool: unknown key (did you mean "tools"?)` + knownTop},
+		{"tool", "tools.get = 5\n" + database + directory, "1: [tools.get]: found an integer, expected a table"},
+		{"callers", database + tool + "callers = \"staff\"\n" + directory, "6: [tools.get] callers: found a string, expected an array of strings"},
+		{"missing-callers", database + tool + directory, `3: [tools.get] callers: missing; for example callers = ["staff"], or [] for nobody`},
+		{"wrong-caller", database + tool + "callers = [\"Staff\"]\n" + directory, `6: [tools.get] callers: "Staff" is not a role ^[a-z][a-z0-9_]{0,31}$`},
+		{"directory", "directory = 5\n" + tool + "callers = []", "1: [directory]: found an integer, expected a table"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			_, err := Parse("config.toml", []byte(c.data), Options{})
+			checkFaults(t, err, []string{"config.toml:" + c.want})
+		})
+	}
+	t.Run("no-tools-at-all", func(t *testing.T) {
+		_, err := Parse("config.toml", []byte(database+directory), Options{})
+		checkFaults(t, err, []string{`config.toml:6: [directory] roles: "staff" is in no tool's callers, so that the directory would decide nothing for it`})
+	})
 }
 
 func TestOneFaultIsSingular(t *testing.T) {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -14,7 +15,13 @@ func (s section) databases() []Database {
 	for _, table := range s.each("databases") {
 		table.known([]string{"url"})
 		table.require("url", `url = "sqlite:var/desk.db"`)
-		list = append(list, Database{Place: table.place(), Name: table.itemName(), File: table.databaseFile()})
+		d := Database{Place: table.place(), Name: table.itemName(), lines: table.lines()}
+		url, ok := table.template("url", SpaceEnv)
+		d.Shown = url.String()
+		if ok {
+			d.File = table.databaseFile(url)
+		}
+		list = append(list, d)
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
 	return list
@@ -22,11 +29,7 @@ func (s section) databases() []Database {
 
 // databaseFile gives the file of a url like "sqlite:var/desk.db". Faults show
 // the text of the file, as the url may hold a secret of the environment.
-func (s section) databaseFile() string {
-	url, ok := s.template("url", SpaceEnv)
-	if !ok {
-		return ""
-	}
+func (s section) databaseFile(url Template) string {
 	text, _ := url.Literal()
 	scheme, file, _ := strings.Cut(text, ":")
 	switch {
@@ -68,11 +71,11 @@ func (s section) database(top section) string {
 }
 
 // refers reports a name for which there is no [group.name]. An entry that has
-// faults of its own is there.
+// faults of its own is there, and a group that is no table may have any.
 func (s section) refers(key, noun, name string, top section, group string) {
 	var names []string
 	if n := top.node.table[group]; n != nil {
-		if n.table[name] != nil {
+		if n.table == nil || n.table[name] != nil {
 			return
 		}
 		names = n.keys
@@ -87,7 +90,7 @@ func (s section) directory() *Directory {
 		return nil
 	}
 	table.known([]string{"database", "table", "roles"})
-	d := &Directory{Place: table.place(), Database: table.database(s)}
+	d := &Directory{Place: table.place(), Database: table.database(s), lines: table.lines()}
 	table.require("table", `table = "people"`)
 	d.Table, _ = table.name("table", sqlName)
 	table.require("roles", `roles = ["staff"]`)
@@ -96,4 +99,22 @@ func (s section) directory() *Directory {
 		table.fault("roles", "a directory of no roles decides nothing; name them or remove [directory]")
 	}
 	return d
+}
+
+// rolesAreCallers reports each role of the directory that no tool's callers
+// name. A misspelt one would leave the right one to what the session says.
+func (r *reader) rolesAreCallers(d *Directory, tools []Tool) {
+	if d == nil || r.badCallers {
+		return
+	}
+	var callers []string
+	for _, t := range tools {
+		callers = append(callers, t.Callers...)
+	}
+	for _, role := range d.Roles {
+		if !slices.Contains(callers, role) {
+			r.report(d.At("roles").Line, "[directory] roles: %s is in no tool's callers, so that the directory would decide nothing for it%s",
+				quote(role), nearest.DidYouMean(role, callers))
+		}
+	}
 }

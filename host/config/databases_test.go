@@ -46,6 +46,7 @@ func TestRefusedDatabases(t *testing.T) {
 		url("slashes-before-the-file", `url = "sqlite://var/desk.db"`, `url: "sqlite://var/desk.db": write sqlite:FILE without // before the file`),
 		url("options-in-the-file", `url = "sqlite:desk.db?mode=rwc"`, `url: "sqlite:desk.db?mode=rwc": the file may not hold ?, # or %`),
 		url("in-memory", `url = "sqlite::memory:"`, `url: "sqlite::memory:": a database in memory is empty at every start; write sqlite:FILE`),
+		url("reference-without-braces", `url = "env.DESK"`, `url: "env.DESK" is literal text; write "{env.DESK}" for the value`),
 		url("env-unset", `url = "sqlite:{env.UNSET}"`, "url: the environment variable UNSET is not set"),
 		url("session-in-a-url", `url = "sqlite:{session.tenant}.db"`, `url: "{session.tenant}" may not stand here; this key takes {env.x}`),
 		{"unknown-key-of-a-database", `url = "sqlite:var/desk.db"`, "url = \"sqlite:d\"\npath = 1", []string{"config.toml:3: [databases.desk] path: unknown key; known here: url"}},
@@ -73,6 +74,9 @@ func TestDatabaseFileIsAbsolute(t *testing.T) {
 			if got.Databases[0].File != c.want {
 				t.Errorf("got %s, want %s", got.Databases[0].File, c.want)
 			}
+			if got.Databases[0].Shown != c.url {
+				t.Errorf("it is shown as %s, want %s", got.Databases[0].Shown, c.url)
+			}
 		})
 	}
 }
@@ -85,6 +89,13 @@ func TestFaultsNeverShowTheEnvironment(t *testing.T) {
 		if err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: got %v", url, err)
 		}
+	}
+	c, err := Parse("config.toml", []byte("[databases.d]\nurl = \"sqlite:{env.X}/d.db\""), Options{Env: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := c.Databases[0]; d.Shown != "sqlite:{env.X}/d.db" || !strings.Contains(d.File, "s3cret") {
+		t.Errorf("the database %s is shown as %s", d.File, d.Shown)
 	}
 }
 
@@ -106,6 +117,19 @@ func TestRefusedDirectory(t *testing.T) {
 			`config.toml:35: [directory] roles: "Staff" is not a role ^[a-z][a-z0-9_]{0,31}$`),
 		directory("role-twice", `roles = ["staff"]`, `roles = ["staff", "staff"]`,
 			`config.toml:35: [directory] roles: "staff" stands twice`),
+		directory("roles-as-a-string", `roles = ["staff"]`, `roles = "staff"`,
+			"config.toml:35: [directory] roles: found a string, expected an array of strings"),
+		directory("role-that-is-in-no-callers", `roles = ["staff"]`, `roles = ["staff", "owner"]`,
+			`config.toml:35: [directory] roles: "owner" is in no tool's callers, so that the directory would decide nothing for it`),
+		directory("misspelt-roles", `roles = ["staff"]`, "roles = [\n\"staf\",\n\"custmer\" ]",
+			`config.toml:35: [directory] roles: "staf" is in no tool's callers, so that the directory would decide nothing for it (did you mean "staff"?)`,
+			`config.toml:35: [directory] roles: "custmer" is in no tool's callers, so that the directory would decide nothing for it (did you mean "customer"?)`),
+		directory("misspelt-callers", `"staff"]
+not_available`, `"staf"]
+not_available`,
+			`config.toml:35: [directory] roles: "staff" is in no tool's callers, so that the directory would decide nothing for it (did you mean "staf"?)`),
+		directory("callers-that-are-nobody", `callers = ["customer", "staff"]`, `callers = []`,
+			`config.toml:35: [directory] roles: "staff" is in no tool's callers, so that the directory would decide nothing for it`),
 		directory("unknown-key", `roles = ["staff"]`, "roles = [\"staff\"]\nrole = 1",
 			`config.toml:36: [directory] role: unknown key (did you mean "roles"?); known here: database, table, roles`),
 	})

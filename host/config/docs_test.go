@@ -2,18 +2,26 @@ package config
 
 import (
 	"os"
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// The examples of docs/config.md are files that load.
-func TestDocumentedExamplesLoad(t *testing.T) {
-	data, err := os.ReadFile("../../docs/config.md")
+func readDocs(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile("../../docs/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(data)
+}
+
+// The examples of docs/config.md are files that load.
+func TestDocumentedExamplesLoad(t *testing.T) {
 	var blocks []string
-	for _, block := range strings.Split(string(data), "```toml\n")[1:] {
+	for _, block := range strings.Split(readDocs(t, "config.md"), "```toml\n")[1:] {
 		block, _, _ = strings.Cut(block, "```")
 		blocks = append(blocks, block)
 	}
@@ -36,5 +44,37 @@ func TestDocumentedExamplesLoad(t *testing.T) {
 	}
 	if session.Role != "customer" || len(session.Attributes) != 2 {
 		t.Errorf("the example gives %+v", session)
+	}
+}
+
+// The faults that docs/config.md shows are those of its own example, misspelt.
+func TestDocumentedFaultsAreThoseOfTheExample(t *testing.T) {
+	docs := readDocs(t, "config.md")
+	_, example, _ := strings.Cut(docs, "```toml\n")
+	example, after, _ := strings.Cut(example, "```")
+	_, want, _ := strings.Cut(after, "```\n")
+	want, _, _ = strings.Cut(want, "\n```")
+	example = strings.NewReplacer("{session.customer}", "{session.custmer}", "orders = {", "order = {").Replace(example)
+	if _, err := Parse("config.toml", []byte(example), Options{}); err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nthe page has\n%s", err, want)
+	}
+}
+
+// The codes that docs/config.md says no else may be are those of docs/codes.md.
+func TestDocumentedCodesOfTheHost(t *testing.T) {
+	var want []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|").FindAllStringSubmatch(readDocs(t, "codes.md"), -1) {
+		if !slices.Contains(want, row[1]) {
+			want = append(want, row[1])
+		}
+	}
+	_, sentence, _ := strings.Cut(readDocs(t, "config.md"), "`else` may be none of the host's own [codes](codes.md): ")
+	sentence, _, _ = strings.Cut(sentence, ".\n")
+	var got []string
+	for _, code := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(sentence, -1) {
+		got = append(got, code[1])
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the page names %q, the table of codes %q", got, want)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // Place is where something stands in a file.
 type Place struct {
-	File string // base name; empty for a session that came from no file
+	File string // as Options.Name or ParseSession's name has it; empty for a session that came from no file
 	Line int    // starting at 1; 0: the file as a whole
 }
 
@@ -16,9 +16,9 @@ type Place struct {
 // every struct that embeds a Place would then print as a place only.
 func (p Place) Where() string {
 	if p.Line == 0 {
-		return clean(p.File)
+		return printable(p.File)
 	}
-	return fmt.Sprintf("%s:%d", clean(p.File), p.Line)
+	return fmt.Sprintf("%s:%d", printable(p.File), p.Line)
 }
 
 // Fault is one thing that is wrong in a file.
@@ -41,6 +41,7 @@ type Faults struct {
 	List []Fault
 
 	partial *Config
+	flat    bool // of ParseFlat: nothing was to be loaded
 }
 
 // Partial gives what could be read of a config that has faults, so that a
@@ -48,19 +49,21 @@ type Faults struct {
 // never be run. It is nil where nothing could be read, and for sessions.
 func (f *Faults) Partial() *Config { return f.partial }
 
-// Error prints each fault on a line of its own, then how many there are.
+// Error prints each fault on a line of its own, then, if they are of a file,
+// how many there are.
 func (f *Faults) Error() string {
-	var b strings.Builder
+	lines := make([]string, 0, len(f.List)+1)
 	for _, fault := range f.List {
-		b.WriteString(fault.String())
-		b.WriteByte('\n')
+		lines = append(lines, fault.String())
 	}
-	noun := "faults"
-	if len(f.List) == 1 {
-		noun = "fault"
+	if !f.flat {
+		noun := "faults"
+		if len(f.List) == 1 {
+			noun = "fault"
+		}
+		lines = append(lines, fmt.Sprintf("%d %s; nothing was loaded", len(f.List), noun))
 	}
-	fmt.Fprintf(&b, "%d %s; nothing was loaded", len(f.List), noun)
-	return b.String()
+	return strings.Join(lines, "\n")
 }
 
 // report notes a fault and goes on, so that one load shows all of them.

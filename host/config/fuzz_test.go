@@ -51,6 +51,13 @@ func FuzzLoad(f *testing.F) {
 			}
 			return
 		}
+		for _, tool := range config.Tools {
+			for _, key := range []string{"plugin", "callers", "absent"} {
+				if line := tool.At(key).Line; line < 1 || line > lines {
+					t.Fatalf("the %s of a tool is on line %d", key, line)
+				}
+			}
+		}
 		again, err := Parse("config.toml", data, testOptions())
 		if err != nil || !reflect.DeepEqual(config, again) {
 			t.Fatalf("the second load gives %+v, %v, the first %+v", again, err, config)

@@ -20,6 +20,7 @@ type reader struct {
 	attributes []string // that {session.x} may name
 	anySession bool     // the attributes have a fault of their own, so no name is held against them
 	badLimits  bool     // [limits] has faults, so no tool's limits are held against it
+	badCallers bool     // some tool's callers could not be read, so the directory's roles are not held against them
 }
 
 // section is a table of the file and how faults name it.
@@ -28,7 +29,7 @@ type section struct {
 	node *node
 	key  string // of the table in the one around it
 	path string // "", "[tools.get_order]" or "[tools.get_order] limits"
-	one  bool   // a fault in a value names the section alone: one clause of a scope, say
+	one  bool   // a fault that shows the value names the section alone: one clause of a scope, say
 }
 
 // at says where the value of a key stands: "[limits] time".
@@ -37,6 +38,14 @@ func (s section) at(key string) string {
 		return s.path
 	}
 	return s.named(key)
+}
+
+// keyAt is at for a fault that shows no value, so that it must name the key.
+func (s section) keyAt(key string) string {
+	if s.one {
+		return s.path + ": " + showKey(key)
+	}
+	return s.at(key)
 }
 
 // named gives a key with the section that it stands in.
@@ -57,6 +66,25 @@ func (s section) fault(key, format string, args ...any) {
 
 // place is where the section begins.
 func (s section) place() Place { return Place{File: s.r.file, Line: s.node.line} }
+
+// keyLines are the lines of the keys of a section.
+type keyLines map[string]int
+
+func (s section) lines() keyLines {
+	lines := keyLines{}
+	for _, key := range s.node.keys {
+		lines[key] = s.node.table[key].line
+	}
+	return lines
+}
+
+// at gives the place of a key of the section that begins at p.
+func (l keyLines) at(p Place, key string) Place {
+	if line, ok := l[key]; ok {
+		p.Line = line
+	}
+	return p
+}
 
 func (s section) has(key string) bool { return s.node.table[key] != nil }
 
@@ -86,7 +114,7 @@ func notEnforced(name string) string {
 // require reports a key that is not there, with an example of it.
 func (s section) require(key, example string) {
 	if !s.has(key) {
-		s.r.report(s.node.line, "%s: missing; for example %s", s.at(key), example)
+		s.r.report(s.node.line, "%s: missing; for example %s", s.keyAt(key), example)
 	}
 }
 
@@ -131,7 +159,7 @@ func (s section) text(key string) (string, bool) {
 	if n == nil {
 		return "", false
 	}
-	return s.r.text(n, s.at(key))
+	return s.r.text(n, s.keyAt(key))
 }
 
 const maxText = 1000 // characters of one string; the longest are words for the model

@@ -56,9 +56,13 @@ func ParseFlat(pairs map[string]string) (Session, error) {
 	}
 	r := &reader{}
 	root := section{r: r, node: fields}
+	if !root.has("role") {
+		r.report(0, "role is missing; for example role=customer")
+	}
 	s := root.fields()
 	s.Attributes = section{r: r, node: attributes}.sessionAttributes()
 	if err := r.err(); err != nil {
+		err.flat = true
 		return Session{}, err
 	}
 	return s, nil
@@ -67,6 +71,7 @@ func ParseFlat(pairs map[string]string) (Session, error) {
 // session reads a session file: the fields and [attributes].
 func (s section) session() Session {
 	s.known([]string{"id", "subject", "tenant", "role", "attributes"})
+	s.require("role", `role = "customer"`)
 	session := s.fields()
 	session.Attributes = map[string]string{}
 	if table, ok := s.child("attributes", "[attributes]"); ok {
@@ -76,7 +81,6 @@ func (s section) session() Session {
 }
 
 func (s section) fields() Session {
-	s.require("role", `role = "customer"`)
 	session := Session{
 		ID:      s.sessionValue("id"),
 		Subject: s.sessionValue("subject"),

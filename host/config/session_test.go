@@ -103,7 +103,12 @@ func TestRefusedFlatSessions(t *testing.T) {
 		pairs map[string]string
 		want  []string
 	}{
-		{"nothing", nil, []string{`role: missing; for example role = "customer"`}},
+		{"nothing", nil, []string{"role is missing; for example role=customer"}},
+		{"no-role-and-more", map[string]string{"tenant": "a\nb", "Customer": "x"}, []string{
+			"role is missing; for example role=customer",
+			`tenant: "a\nb" holds a control character`,
+			`Customer: "Customer" is not an attribute name ^[a-z][a-z0-9_]{0,31}$`,
+		}},
 		{"empty-role", map[string]string{"role": ""}, []string{"role: an empty string; a session has a role"}},
 		{"wrong-attribute-name", map[string]string{"role": "a", "Customer": "x"}, []string{`Customer: "Customer" is not an attribute name ^[a-z][a-z0-9_]{0,31}$`}},
 		{"long-value", map[string]string{"role": "a", "tenant": strings.Repeat("é", 201)}, []string{"tenant: longer than 200 characters"}},
@@ -115,6 +120,9 @@ func TestRefusedFlatSessions(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			_, err := ParseFlat(c.pairs)
 			checkFaults(t, err, c.want)
+			if err != nil && err.Error() != strings.Join(c.want, "\n") {
+				t.Errorf("the error is %q", err)
+			}
 		})
 	}
 }

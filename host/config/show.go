@@ -29,13 +29,16 @@ func showKey(key string) string {
 }
 
 // clean makes the message of another library fit for a fault.
-func clean(message string) string {
+func clean(message string) string { return printable(shorten(message)) }
+
+// printable is clean for a path, whose end says the most.
+func printable(text string) string {
 	return strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {
 			return '?'
 		}
 		return c
-	}, shorten(message))
+	}, text)
 }
 
 func shorten(text string) string {

@@ -90,11 +90,20 @@ func (t Template) Render(resolve func(Ref) (string, bool)) (string, bool) {
 
 var reference = regexp.MustCompile(`^([a-z]+)\.([A-Za-z_][A-Za-z0-9_-]{0,63})$`)
 
+// bareReference is a reference that lacks its braces. As literal text it would
+// match no row, or show a model the name of the value.
+var bareReference = regexp.MustCompile(`^(?:session|args|facts|values|approval|env)\.[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+
 // template reads the string at key. A reference to a space that is not in
-// takes is a fault; so is a brace that belongs to no reference.
+// takes is a fault; so is a brace that belongs to no reference, and, where the
+// key takes any, a reference without its braces.
 func (s section) template(key string, takes ...Space) (Template, bool) {
 	source, ok := s.text(key)
 	if !ok {
+		return Template{}, false
+	}
+	if len(takes) > 0 && bareReference.MatchString(source) {
+		s.fault(key, "%s is literal text; write %s for the value", quote(source), quote("{"+source+"}"))
 		return Template{}, false
 	}
 	t := Template{source: source}

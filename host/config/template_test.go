@@ -110,6 +110,38 @@ func TestRefusedTemplates(t *testing.T) {
 	}
 }
 
+// What lacks its braces as a whole was meant as a reference. Text around it,
+// another word before the dot and another form after it are the author's words.
+func TestReferenceWithoutBraces(t *testing.T) {
+	for _, source := range []string{
+		"session.tenant", "args.order_id", "facts.order", "values.limit", "approval.id", "env.DESK", "session.unknown", "args._", "args.x-1",
+	} {
+		t.Run(source, func(t *testing.T) {
+			tmpl, r := readTemplate(source, SpaceSession, SpaceArgs, SpaceEnv)
+			checkFaults(t, r.err(), []string{`config.toml:1: key: "` + source + `" is literal text; write "{` + source + `}" for the value`})
+			if !tmpl.IsZero() {
+				t.Errorf("the template %q was read", tmpl)
+			}
+		})
+	}
+	for _, source := range []string{
+		"session", "session.", "session.1", "session.a.b", "Session.tenant", "sessions.tenant", "order.id", "a session.tenant",
+		"session.tenant ", "session.tenant is closed", "args.x.", "x{session.tenant}",
+	} {
+		t.Run("literal "+source, func(t *testing.T) {
+			tmpl, r := readTemplate(source, SpaceSession)
+			if len(r.faults) > 0 || tmpl.String() != source {
+				t.Errorf("%q, %v", tmpl, r.faults)
+			}
+		})
+	}
+	t.Run("where-no-reference-may-stand", func(t *testing.T) {
+		if tmpl, r := readTemplate("args.x"); len(r.faults) > 0 || tmpl.String() != "args.x" {
+			t.Errorf("%q, %v", tmpl, r.faults)
+		}
+	})
+}
+
 func TestEachPlaceSaysWhichSpacesItTakes(t *testing.T) {
 	for _, c := range []struct {
 		rule   string

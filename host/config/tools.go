@@ -11,7 +11,11 @@ import (
 func (s section) tools(limits Limits) []Tool {
 	var list []Tool
 	shapes := map[string]section{}
-	for _, table := range s.each("tools") {
+	tables := s.each("tools")
+	if group := s.node.table["tools"]; group != nil {
+		s.r.badCallers = group.table == nil || len(tables) < len(group.keys)
+	}
+	for _, table := range tables {
 		shape := lookAlike(table.key)
 		if other, ok := shapes[shape]; ok {
 			s.r.report(table.node.line, "%s: the name looks like %s (line %d); the two cannot both load",
@@ -28,15 +32,23 @@ func (s section) tool(top section, limits Limits) Tool {
 	s.known(
 		[]string{"plugin", "effect", "callers", "not_available", "limits", "grants"},
 		"facts", "rules", "approve")
-	t := Tool{Place: s.place(), Name: s.itemName()}
+	t := Tool{Place: s.place(), Name: s.itemName(), lines: s.lines()}
 	t.Plugin = s.plugin()
 	t.Effect = s.effect()
-	s.require("callers", `callers = ["staff"], or [] for nobody`)
-	t.Callers = s.names("callers", roleName)
+	t.Callers = s.callers()
 	t.NotAvailable, _ = s.template("not_available", SpaceArgs)
 	t.Limits = s.toolLimits(limits)
 	t.Grants = s.grants(top)
 	return t
+}
+
+// callers reads the roles that may call the tool.
+func (s section) callers() []string {
+	before := len(s.r.faults)
+	s.require("callers", `callers = ["staff"], or [] for nobody`)
+	callers := s.names("callers", roleName)
+	s.r.badCallers = s.r.badCallers || len(s.r.faults) > before
+	return callers
 }
 
 // plugin reads the folder of the plugin. It may lead out of the config's folder
@@ -54,6 +66,7 @@ func (s section) plugin() string {
 		s.fault("plugin", "%s is absolute; write a folder relative to this file", quote(folder))
 	case strings.Contains(folder, `\`):
 		s.fault("plugin", `%s holds a \; write / between folders`, quote(folder))
+		return ""
 	}
 	return s.r.path(folder)
 }
@@ -75,30 +88,40 @@ func (s section) effect() string {
 func (s section) grants(top section) []Grant {
 	table, ok := s.child("grants", s.at("grants"))
 	if !ok {
+		if s.has("grants") {
+			return []Grant{{Place: s.lines().at(s.place(), "grants")}}
+		}
 		return nil
-	}
-	var known []string
-	if n := top.node.table["capabilities"]; n != nil {
-		known = n.keys
 	}
 	var list []Grant
 	for _, name := range table.node.keys {
 		n := table.node.table[name]
-		if g := top.node.table["capabilities"]; g == nil || g.table[name] == nil {
-			s.r.report(n.line, "%s: no capability %s%s", s.at("grants"), quote(name), nearest.DidYouMean(name, known))
+		g := Grant{Place: Place{File: s.r.file, Line: n.line}, Capability: name}
+		s.r.grantable(n, s.at("grants"), name, top.node.table["capabilities"])
+		before := len(s.r.faults)
+		if grant, ok := table.child(name, table.at(name)); ok {
+			grant.known([]string{"only"})
+			g.Only = grant.only()
 		}
-		grant, ok := table.child(name, table.at(name))
-		if !ok {
-			continue
+		if g.Only == nil && len(s.r.faults) > before {
+			g.Capability = "" // whether it was to have an only, nobody knows
 		}
-		grant.known([]string{"only"})
-		list = append(list, Grant{
-			Place:      Place{File: s.r.file, Line: n.line},
-			Capability: name,
-			Only:       grant.only(),
-		})
+		list = append(list, g)
 	}
 	return list
+}
+
+// grantable reports a grant of a capability that is not there. Where
+// [capabilities] is no table, any may be.
+func (r *reader) grantable(grant *node, at, name string, capabilities *node) {
+	var known []string
+	if capabilities != nil {
+		if capabilities.table == nil || capabilities.table[name] != nil {
+			return
+		}
+		known = capabilities.keys
+	}
+	r.report(grant.line, "%s: no capability %s%s", at, quote(name), nearest.DidYouMean(name, known))
 }
 
 // only reads the argument that a grant is narrowed to.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,6 +37,7 @@ func TestRefusedTools(t *testing.T) {
 		tool("wrong-role", callers, `callers = ["*"]`, `19: callers: "*" is not a role ^[a-z][a-z0-9_]{0,31}$`),
 		tool("caller-twice", callers, `callers = ["staff", "staff"]`, `19: callers: "staff" stands twice`),
 		tool("session-in-not-available", words, `not_available = "{session.tenant}"`, `20: not_available: "{session.tenant}" may not stand here; this key takes {args.x}`),
+		tool("reference-without-braces-in-not-available", words, `not_available = "args.order_id"`, `20: not_available: "args.order_id" is literal text; write "{args.order_id}" for the value`),
 		tool("empty-not-available", words, `not_available = ""`, "20: not_available: an empty string; write a value or remove the key"),
 		tool("long-not-available", words, `not_available = "`+strings.Repeat("é", 1001)+`"`, "20: not_available: longer than 1000 characters"),
 		tool("brace-in-not-available", words, `not_available = "no { here"`, `20: not_available: "no { here" holds a brace that names no value; a reference looks like {session.tenant}`),
@@ -45,6 +47,7 @@ func TestRefusedTools(t *testing.T) {
 		tool("grants-as-an-array", "[tools.get_order.grants]\n"+grant, "[[tools.get_order.grants]]", "23: grants: found an array, expected a table"),
 		tool("unknown-key-of-a-grant", grant, `orders = { onyl = "{args.x}" }`, `24: grants.orders.onyl: unknown key (did you mean "only"?); known here: only`),
 		tool("only-a-literal", grant, `orders = { only = "order_id" }`, `24: grants.orders.only: "order_id" is not exactly one {args.x}`),
+		tool("only-without-braces", grant, `orders = { only = "args.order_id" }`, `24: grants.orders.only: "args.order_id" is literal text; write "{args.order_id}" for the value`),
 		tool("only-two-arguments", grant, `orders = { only = "{args.a}{args.b}" }`, `24: grants.orders.only: "{args.a}{args.b}" is not exactly one {args.x}`),
 		tool("only-with-text-around", grant, `orders = { only = "x{args.a}" }`, `24: grants.orders.only: "x{args.a}" is not exactly one {args.x}`),
 		tool("only-a-session-value", grant, `orders = { only = "{session.customer}" }`, `24: grants.orders.only: "{session.customer}" may not stand here; this key takes {args.x}`),
@@ -58,6 +61,46 @@ func TestRefusedTools(t *testing.T) {
 			[]string{`config.toml:36: [tools.Get]: "Get" is not a name ^[a-z][a-z0-9_-]{0,63}$`},
 		},
 	})
+}
+
+// A loader that takes the config with its faults, to tell further ones, must
+// not take a grant that could not be read for one that is not there.
+func TestFaultyGrantsAreNotTakenForNone(t *testing.T) {
+	const grant = `orders = { only = "{args.order_id}" }`
+	for rule, c := range map[string]struct {
+		old, line  string
+		capability string
+		only       bool
+	}{
+		"grants-as-a-boolean":    {"[tools.get_order.limits]\ntime = \"1s\"\n[tools.get_order.grants]\n" + grant, "\n\n\ngrants = true", "", false},
+		"grant-as-a-boolean":     {grant, "orders = true", "", false},
+		"only-that-is-no-value":  {grant, `orders = { only = "order_id" }`, "", false},
+		"only-misspelt":          {grant, `orders = { onyl = "{args.order_id}" }`, "", false},
+		"only-and-more":          {grant, `orders = { only = "{args.order_id}", x = 1 }`, "orders", true},
+		"capability-that-is-not": {grant, `order = { only = "{args.order_id}" }`, "order", true},
+		"other-fault":            {`time = "1s"`, `time = 1`, "orders", true},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			_, err := Parse("config.toml", []byte(refusal{old: c.old, new: c.line}.apply(t, readGood(t))), testOptions())
+			var faults *Faults
+			if !errors.As(err, &faults) || len(faults.List) != 1 {
+				t.Fatalf("got %v, want one fault", err)
+			}
+			grants := faults.Partial().Tools[0].Grants
+			if len(grants) != 1 || grants[0].Capability != c.capability || grants[0].Only != nil != c.only || grants[0].Line != 24 {
+				t.Errorf("grants %+v", grants)
+			}
+		})
+	}
+}
+
+// A folder that no system has is not looked for.
+func TestPluginWithABackslashIsNotLookedFor(t *testing.T) {
+	_, err := Parse("config.toml", []byte("[tools.x]\nplugin = 'plugins\\x'\neffect = \"read\"\ncallers = []\n"), Options{})
+	var faults *Faults
+	if !errors.As(err, &faults) || len(faults.List) != 1 || faults.Partial().Tools[0].Plugin != "" {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestToolsAreRead(t *testing.T) {
