@@ -28,8 +28,6 @@ type asked struct {
 }
 
 func (h *Host) checkCaller(ctx context.Context, c checked) (asked, error) {
-	ctx, cancel := context.WithTimeout(ctx, gateTime)
-	defer cancel()
 	if err := h.mayUse(ctx, c.session, c.tool); err != nil {
 		return asked{}, err
 	}
@@ -88,6 +86,8 @@ func (g *grant) scope(s Session) (want []string, absent *config.Clause) {
 // rows looks up every argument that a grant names, all of them, and then
 // refuses by the first that is not within scope.
 func (a *asked) rows(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, gateTime)
+	defer cancel()
 	var first error
 	for i, g := range a.tool.grants {
 		if g.only == "" {

@@ -49,6 +49,8 @@ func (d *directory) denies(ctx context.Context, s Session) (string, error) {
 	if s.Subject == "" {
 		return "the session has no subject, and the directory decides role " + strconv.Quote(s.Role), nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, gateTime)
+	defer cancel()
 	holds, err := d.holds(ctx, s)
 	if holds || err != nil {
 		return "", err

@@ -111,7 +111,8 @@ func (g *guest) capability(ctx context.Context, module, function string, request
 		answer = capabilities.Refuse(capabilities.Invalid,
 			"the request must be one JSON object that names the capability; docs/abi.md", "invalid_request")
 	case reach == nil:
-		answer = capabilities.Refuse(capabilities.Denied, "no such capability is granted to this tool", "not_granted")
+		answer = capabilities.Refuse(capabilities.Denied,
+			fmt.Sprintf("no capability %q of kind %s is granted to this tool", bounding(name, 64), module), "not_granted")
 	default:
 		answer, err = reach.Call(ctx, function, v)
 	}

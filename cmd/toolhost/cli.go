@@ -130,6 +130,7 @@ func (c *cli) root() *cobra.Command {
 	flags.StringVar(&c.logLevel, "log-level", "warn", "`LEVEL` of the log: debug (with what guests say), info, warn, error or off")
 	flags.BoolVar(&c.logJSON, "log-json", false, "write the log as JSON lines")
 	root.Flags().BoolVar(&version, "version", false, "print the versions, as the command version does")
+	_ = root.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error", "off"}, cobra.ShellCompDirectiveNoFileComp)) // fails only for an unknown flag
 	root.SetUsageTemplate(usageTemplate)
 	root.AddCommand(c.callCommand(), c.explainCommand(), c.toolsCommand(), c.checkCommand(),
 		c.demoCommand(), c.initCommand(), c.pluginCommand(), c.versionCommand())

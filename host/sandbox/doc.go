@@ -28,7 +28,8 @@
 // What does not hold yet: native code is stopped by wazero's own deadline option, which
 // looks at loop heads only. Recursion without a loop and long bulk instructions are not
 // seen until they return, the native stack (up to 84 MB) and table.grow are not in the
-// memory limit, and compilation has no time limit. Rewriting the module closes these; the
+// memory limit, and compilation has no limit of time or memory: a module of some kilobytes, made
+// for it, compiles for minutes. Load only modules that you built or trust to build. Rewriting the module closes these; the
 // interface of this package stays as it is.
 //
 // Nor is S12 the whole cure: Go's runtime stops helping its collector once a guest has spent about a

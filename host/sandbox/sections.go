@@ -6,7 +6,9 @@ import (
 )
 
 // Bounds of a module (S1). Each is far above what Go, C, Rust and AssemblyScript guests need
-// and keeps what the compiler allocates for a module in proportion to the module's size.
+// and keeps what the decoder allocates in proportion to the module's size. They do not bound what
+// compiling costs: loops times locals in one function, or the targets of a br_table, can still take
+// minutes and gigabytes from a megabyte of code.
 const (
 	maxModule   = 64 << 20 // bytes of a module; goja compiled by Go has 19 million
 	maxName     = 1 << 10  // bytes of a name
