@@ -33,12 +33,12 @@ func TestRowKeepsItsBytes(t *testing.T) {
 func TestRequestsAreWhatTheABISays(t *testing.T) {
 	q := Query{
 		Columns: []string{"order_id"},
-		Where:   []Condition{Is("status", "shipped"), AtLeast("ordered_on", "2026-09-15"), AtMost("total", 0)},
+		Where:   []Condition{Is("status", "shipped"), AtLeast("ordered_on", "2026-09-15"), AtMost("total", 0), Is("delivered_on", nil)},
 		Order:   []Order{{Column: "ordered_on", Descending: true}, {Column: "order_id"}},
 		Limit:   20,
 	}
 	want := `{"columns":["order_id"],"where":[{"column":"status","is":"shipped"},{"column":"ordered_on","at_least":"2026-09-15"},` +
-		`{"column":"total","at_most":0}],"order":[{"column":"ordered_on","descending":true},{"column":"order_id"}],"limit":20}`
+		`{"column":"total","at_most":0},{"column":"delivered_on","is":null}],"order":[{"column":"ordered_on","descending":true},{"column":"order_id"}],"limit":20}`
 	if got, err := encode(q); err != nil || string(got) != want {
 		t.Errorf("%s %v", got, err)
 	}

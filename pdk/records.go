@@ -49,8 +49,8 @@ func (r Records) List(q Query) (Rows, error) {
 
 // Search chooses rows by words.
 type Search struct {
-	Words   string      `json:"words"`        // all must occur, as parts of the text
-	In      []string    `json:"in,omitempty"` // the columns that are searched
+	Words   string      `json:"words"`        // 1 to 20, of at most 100 characters; all must occur, as parts of the text
+	In      []string    `json:"in,omitempty"` // the columns that are searched; none: every text and json column
 	Columns []string    `json:"columns,omitempty"`
 	Where   []Condition `json:"where,omitempty"` // all must hold
 	Order   []Order     `json:"order,omitempty"`
@@ -76,8 +76,13 @@ type Condition struct {
 	AtMost  any    `json:"at_most,omitempty"`
 }
 
-// Is asks that a column equals a value.
-func Is(column string, value any) Condition { return Condition{Column: column, Is: value} }
+// Is asks that a column equals a value; nil is NULL.
+func Is(column string, value any) Condition {
+	if value == nil {
+		value = json.RawMessage("null") // an empty interface would be left out
+	}
+	return Condition{Column: column, Is: value}
+}
 
 // AtLeast asks that a column is not below a value.
 func AtLeast(column string, value any) Condition { return Condition{Column: column, AtLeast: value} }
