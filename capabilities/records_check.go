@@ -22,6 +22,9 @@ func (v Verdict) Within() bool { return v.Found && v.Failed == -1 }
 // Check looks one key up for the gate. Whatever the answer, it is one query
 // that gives one row, so that "not there" and "not yours" cost the same.
 func (r *Records) Check(ctx context.Context, key string, want []string) (Verdict, error) {
+	if len(want) != len(r.c.Scope) {
+		return Verdict{}, fmt.Errorf("%d values for %d scope columns", len(want), len(r.c.Scope))
+	}
 	row := r.newRow(nil)
 	if err := r.gate.Row(ctx, r.lookupArgs(key, want), row.into()); err != nil {
 		return Verdict{}, fmt.Errorf("table %q cannot be read: %w", r.c.Table, err)
@@ -56,24 +59,25 @@ func (r *Records) lookupSQL(columns []string) string {
 
 func (r *Records) lookupArgs(key string, want []string) []any {
 	args := make([]any, 1, 1+len(want))
-	args[0] = r.comparand(r.c.Key, key)
+	args[0] = r.keyValue(r.c.Key, key)
 	for i, w := range want {
-		args = append(args, r.comparand(r.c.Scope[min(i, len(r.c.Scope)-1)], w))
+		args = append(args, r.keyValue(r.c.Scope[i], w))
 	}
 	return args
 }
 
 // equals compares a column with a parameter byte for byte, whatever collation
 // the column has: what SQL lets through counts against a LIMIT, even where mine
-// drops it.
-func (r *Records) equals(column, parameter string) string {
-	return quote(column) + " = " + parameter + " COLLATE BINARY"
+// drops it. The first comparison is the one that an index of another collation
+// can serve.
+func equals(column, parameter string) string {
+	return fmt.Sprintf("%[1]s = %[2]s AND %[1]s = %[2]s COLLATE BINARY", quote(column), parameter)
 }
 
-// comparand is a text as it is compared with a column. SQLite would compare
+// keyValue is a text as it is compared with a column. SQLite would compare
 // '07' with an INTEGER 7 as numbers; a text that is no integer's own equals
 // none of them, and neither does NULL.
-func (r *Records) comparand(column, text string) any {
+func (r *Records) keyValue(column, text string) any {
 	if r.integers[column] {
 		if n, err := strconv.ParseInt(text, 10, 64); err != nil || strconv.FormatInt(n, 10) != text {
 			return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/strictjson"
@@ -45,14 +46,15 @@ var (
 	errMembers = errors.New("a member of the request is unknown or of the wrong type; docs/abi.md lists them")
 	errTooMany = errors.New("the request has more than 20 words, filters or orderings")
 	errTwice   = errors.New("a column stands twice in the request")
-	errWord    = errors.New("a word is longer than 100 characters or holds NUL")
+	errWord    = errors.New("the words are longer than 100 characters each or 200 together, or hold NUL")
 )
 
 const (
 	maxParts = 20
 	// What LIKE costs is the length of a text times that of a word, and SQLite
 	// looks at nothing else meanwhile.
-	maxWord = 100 // characters
+	maxWord  = 100 // characters
+	maxWords = 200 // characters of all words
 )
 
 // parse reads the members that a function takes.
@@ -112,12 +114,15 @@ func wordList(text string, err error) ([]string, error) {
 	if err == nil && len(words) > maxParts {
 		err = errTooMany
 	}
+	sum := 0
 	for _, w := range words {
-		if utf8.RuneCountInString(w) > maxWord || strings.ContainsRune(w, 0) {
+		n := utf8.RuneCountInString(w)
+		if sum += n; n > maxWord || sum > maxWords || strings.ContainsRune(w, 0) {
 			err = errWord
 		}
 	}
-	return words, err
+	slices.Sort(words)
+	return slices.Compact(words), err
 }
 
 func text(v strictjson.Value) (string, error) {
@@ -184,7 +189,7 @@ func (r *Records) filter(q *recordsRequest, v strictjson.Value) error {
 			q.filters = append(q.filters, filter{column: name, op: "IS NULL"})
 			continue
 		}
-		bound, err := r.comparable(name, value)
+		bound, err := r.filterValue(name, value)
 		if err != nil {
 			return err
 		}
@@ -193,13 +198,18 @@ func (r *Records) filter(q *recordsRequest, v strictjson.Value) error {
 	return nil
 }
 
-// comparable turns a value of the guest's into what SQLite compares exactly.
-func (r *Records) comparable(name string, v strictjson.Value) (any, error) {
+// filterValue turns a value of the guest's into what SQLite compares exactly.
+func (r *Records) filterValue(name string, v strictjson.Value) (any, error) {
 	t := r.types[name]
 	s, _ := v.Text()
 	switch {
-	case (t.Name == "text" || t.Name == "date") && v.Kind() == strictjson.String:
+	case t.Name == "text" && v.Kind() == strictjson.String:
 		return s, nil
+	case t.Name == "date" && v.Kind() == strictjson.String:
+		// Only a day: SQLite would compare '9999' with a DATE column as a number.
+		if _, err := time.Parse(time.DateOnly, s); err == nil {
+			return s, nil
+		}
 	case t.Name == "boolean" && (v.Kind() == strictjson.True || v.Kind() == strictjson.False):
 		if v.Kind() == strictjson.True {
 			return int64(1), nil

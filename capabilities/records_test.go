@@ -152,6 +152,8 @@ func TestNothingOutsideLeaves(t *testing.T) {
 		"column-twice":             {alice, "get", `{"from":"notices","key":"D1","columns":["id","id"]}`, Invalid, "invalid_request"},
 		"column-a-thousand-times":  {alice, "list", `{"from":"notices","columns":["id"` + strings.Repeat(`,"id"`, 999) + `]}`, Invalid, "invalid_request"},
 		"word-that-costs":          {alice, "search", `{"from":"notices","words":"` + strings.Repeat("a", 101) + `"}`, Invalid, "invalid_request"},
+		"words-that-cost-together": {alice, "search", `{"from":"notices","words":"` + strings.Repeat(strings.Repeat("a", 90)+" b", 3) + `"}`, Invalid, "invalid_request"},
+		"date-that-is-no-day":      {alice, "list", `{"from":"notices","where":[{"column":"published_on","at_least":"9999"}]}`, Invalid, "invalid_request"},
 		"word-with-nul":            {alice, "search", `{"from":"notices","words":"a\u0000b"}`, Invalid, "invalid_request"},
 		"column-in-other-case":     {alice, "list", `{"from":"notices","columns":["ID"]}`, Denied, "column_not_granted"},
 		"rowid":                    {alice, "list", `{"from":"notices","columns":["rowid"]}`, Denied, "column_not_granted"},

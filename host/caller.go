@@ -117,6 +117,15 @@ func (c *checked) argument(name string) (string, bool) {
 	return s, ok && isText
 }
 
+// shownArgument is argument as an operator may see it.
+func (c *checked) shownArgument(name string) string {
+	if c.tool.contract.Secret(name) {
+		return hidden
+	}
+	s, _ := c.argument(name)
+	return s
+}
+
 // notAvailable refuses in the words that the tool has for every row that this
 // session may not see, whatever the reason.
 func (c *checked) notAvailable(code string, g *grant, at config.Place, reason string) error {
@@ -135,7 +144,7 @@ func (a *asked) describe() string {
 	for i, g := range a.tool.grants {
 		what := "any row"
 		if g.only != "" {
-			what, _ = a.argument(g.only)
+			what = a.shownArgument(g.only)
 		}
 		var within []string
 		for j, clause := range g.clauses {

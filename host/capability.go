@@ -39,8 +39,7 @@ func (b *bounded) describe() string {
 	for _, g := range b.tool.grants {
 		rows := "all rows in scope"
 		if g.only != "" {
-			key, _ := b.argument(g.only)
-			rows = "the one row " + key
+			rows = "the one row " + b.shownArgument(g.only)
 		}
 		parts = append(parts, fmt.Sprintf("%s: %s of %s, %s", g.Capability, count(len(g.columns), "column"), g.table, rows))
 	}

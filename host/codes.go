@@ -45,7 +45,7 @@ func Codes() []Code {
 		{codeInvalidArgument, GateContract, Refused, "the argument text is not strict JSON, or does not fit the tool's contract", "no", "the model: correct the arguments", ""},
 		{codeForbidden, GateCaller, Refused, "the session's role may not use this tool now", "after the role changes", "an operator: callers or the directory", wordsUnknownTool},
 		{codeNotFound, GateCaller, Refused, "no row has the key that an argument names", "after the row exists", "the model: another key", ""},
-		{codeUnavailable, GateCaller, Refused, "the directory or a table could not be read", "yes", "an operator: the database", wordsUnavailable},
+		{codeUnavailable, GateCaller, Refused, "the directory or a table could not be read; of the directory the model hears what it hears of unknown_tool", "yes", "an operator: the database", wordsUnavailable},
 		{codeDeadline, GatePlugin, Failed, "the guest did not end within limits.time", "perhaps", "the tool's author, or limits.time", "The tool took too long and was stopped."},
 		{codeOutOfMemory, GatePlugin, Failed, "the guest asked for more than limits.memory and ended", "perhaps", "the tool's author, or limits.memory", wordsFailed},
 		{codeTooManyHostCalls, GatePlugin, Failed, "the guest made more host calls than limits.host_calls", "no", "the tool's author, or limits.host_calls", wordsFailed},

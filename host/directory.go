@@ -33,7 +33,7 @@ func openDirectory(ctx context.Context, db *capabilities.Database, d config.Dire
 	// One row whatever is there. The table's name was held to plain letters by
 	// the config; an absent tenant equals only an absent tenant.
 	lookup, err := db.Prepare(ctx, fmt.Sprintf(`SELECT count(*), coalesce(max(subject), ''), coalesce(max(tenant), ''), coalesce(max(role), '')
-		FROM %q WHERE subject = ?1 AND coalesce(tenant, '') = ?2 AND role = ?3`, d.Table))
+		FROM %q WHERE subject = ?1 COLLATE BINARY AND coalesce(tenant, '') = ?2 COLLATE BINARY AND role = ?3 COLLATE BINARY`, d.Table))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 // Package host decides what a model's proposal may do, and does it.
 //
-// The path of a call, in the order of Host.decide, one gate to a file:
+// The path of a call, in the order of Host.admit and Host.decide, one gate to a file:
 //
 //	proposal -> session -> contract -> caller -> rules -> capability -> approval -> plugin -> result -> outcome
 //	               0          1          2         3          4            5          6         7

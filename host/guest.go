@@ -26,7 +26,7 @@ type guest struct {
 }
 
 func newGuest(b bounded, rec *Record, log hclog.Logger) *guest {
-	hide := &hider{secrets: b.tool.contract.Secrets(b.args)}
+	hide := newHider(b.tool.contract.Secrets(b.args))
 	return &guest{bounded: b, rec: rec, log: log, hide: hide, output: &guestOutput{log: log, hide: hide}}
 }
 
@@ -112,12 +112,12 @@ func (g *guest) capability(ctx context.Context, module, function string, request
 			"the request must be one JSON object that names the capability; docs/abi.md", "invalid_request")
 	case reach == nil:
 		answer = capabilities.Refuse(capabilities.Denied,
-			fmt.Sprintf("no capability %q of kind %s is granted to this tool", bounding(name, 64), module), "not_granted")
+			fmt.Sprintf("no capability %q of kind %s is granted to this tool", cut(name, 64), module), "not_granted")
 	default:
 		answer, err = reach.Call(ctx, function, v)
 	}
 	use := Use{
-		Capability: bounding(name, 64), Function: module + "." + function,
+		Capability: cut(g.hide.text([]byte(name)), 64), Function: module + "." + function,
 		Status: answer.Status.Word(), Reason: answer.Reason,
 	}
 	if err != nil {

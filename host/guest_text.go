@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,29 +18,73 @@ import (
 
 const maxGuestText = 2000 // bytes of a guest's own words that are kept together
 
-// A hider takes secrets out of a guest's words.
-type hider struct{ secrets []string }
+// A hider takes secrets out of a guest's words, in one pass, longest first: in
+// another order one secret could show another, or grow the text.
+type hider struct {
+	replacer *strings.Replacer // nil: there is nothing to hide
+	longest  int               // bytes
+	withhold bool              // a secret is too short to be cut out of a text
+}
+
+const (
+	hidden     = "(secret)"
+	minHidden  = 4 // bytes; what is shorter would shred every text and show itself by that
+	withheld   = "(withheld: it could hold a secret)"
+	maxSecrets = 1000
+)
+
+func newHider(secrets []string) *hider {
+	h := &hider{withhold: len(secrets) > maxSecrets}
+	var texts []string
+	for _, secret := range secrets {
+		quoted := string(strictjson.AppendString(nil, secret)) // as a guest's JSON has it
+		for _, text := range append(strings.Split(secret, "\n"), secret, quoted[1:len(quoted)-1]) {
+			h.withhold = h.withhold || text != "" && len(text) < minHidden
+			if text != "" && !slices.Contains(texts, text) && !h.withhold {
+				texts = append(texts, text)
+			}
+		}
+	}
+	if len(texts) == 0 {
+		return h
+	}
+	slices.SortFunc(texts, func(a, b string) int { return len(b) - len(a) })
+	h.longest = len(texts[0])
+	var pairs []string
+	for _, text := range texts {
+		pairs = append(pairs, text, hidden)
+	}
+	h.replacer = strings.NewReplacer(pairs...)
+	return h
+}
 
 func (h *hider) text(said []byte) string {
-	s := string(said)
-	for _, secret := range h.secrets {
-		s = strings.ReplaceAll(s, secret, "(secret)")
+	switch {
+	case len(said) == 0:
+		return ""
+	case h.withhold:
+		return withheld
+	case h.replacer == nil:
+		return cut(string(said), maxGuestText)
 	}
-	return bounding(s, maxGuestText)
+	return cut(h.replacer.Replace(cut(string(said), maxGuestText+h.longest)), maxGuestText)
 }
 
 // logLine logs what a guest gave to toolhost.log: {"level","message"}, or any
 // text as it is. All of it is at our level debug: guests are not to be heard
 // unless an operator asks.
 func (g *guest) logLine(request []byte) {
+	if !g.log.IsDebug() {
+		return
+	}
 	v, err := strictjson.Read(request, strictjson.Default(len(request)))
-	level, hasLevel := textOf(v, "level")
+	level, _ := textOf(v, "level")
 	message, hasMessage := textOf(v, "message")
-	if err != nil || !hasLevel || !hasMessage {
+	if err != nil || !hasMessage || !slices.Contains([]string{"debug", "info", "warn", "error"}, level) {
 		g.log.Debug("guest", "log", hclog.Quote(g.hide.text(request)))
 		return
 	}
-	g.log.Debug("guest", "level", bounding(level, 10), "log", hclog.Quote(g.hide.text([]byte(message))))
+	g.log.Debug("guest", "level", level, "log", hclog.Quote(g.hide.text([]byte(message))))
 }
 
 func textOf(v strictjson.Value, name string) (string, bool) {
@@ -70,14 +115,14 @@ func (o *guestOutput) Write(p []byte) (int, error) {
 
 // flush logs what stands in the line so far.
 func (o *guestOutput) flush() {
-	if len(o.line) > 0 {
+	if len(o.line) > 0 && o.log.IsDebug() {
 		o.log.Debug("guest", "output", hclog.Quote(o.hide.text(o.line)))
 	}
 	o.line = o.line[:0]
 }
 
-// bounding cuts a guest's text, on a character boundary.
-func bounding(s string, most int) string {
+// cut shortens a text to a number of bytes, on a character boundary.
+func cut(s string, most int) string {
 	if len(s) > most {
 		s = s[:most]
 		for !utf8.ValidString(s) && len(s) > most-utf8.UTFMax {

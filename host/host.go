@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/toolhost/toolhost/capabilities"
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/strictjson"
 )
 
 // Host decides proposals by one config. It is safe for use from several
@@ -110,7 +112,7 @@ func shortTool(name string) string {
 	if len(name) <= 64 {
 		return name
 	}
-	return bounding(name, 64) + "..."
+	return cut(name, 64) + "..."
 }
 
 // end makes the outcome of what the gates said, and records it before it leaves.
@@ -129,13 +131,18 @@ func (h *Host) end(ctx context.Context, rec *Record, t *trail, result []byte, er
 		o = h.ending(ctx, rec, o, refusal)
 	}
 	if h.log.IsInfo() {
-		h.log.Info("call", "outcome", o.Line(), "tool", rec.Tool, "call_id", rec.CallID, "role", rec.Session.Role, "tenant", rec.Session.Tenant, "ms", o.Usage.Time.Milliseconds())
+		tool := rec.Tool
+		if _, known := h.tools[tool]; !known {
+			tool = strconv.Quote(tool) // a model wrote it
+		}
+		h.log.Info("call", "outcome", o.Line(), "tool", tool, "call_id", rec.CallID, "role", rec.Session.Role, "tenant", rec.Session.Tenant, "ms", o.Usage.Time.Milliseconds())
 	}
 	return o
 }
 
 // ending fills in a refusal or failure. An error of any other kind is a fault
-// of ours; it refuses (I3).
+// of ours; it refuses (I3), as a database that cannot be read does: an operator
+// must look.
 func (h *Host) ending(ctx context.Context, rec *Record, o Outcome, err error) Outcome {
 	var r *Refusal
 	var f *Failure
@@ -207,18 +214,15 @@ func (h *Host) ToolNames() []string {
 func (h *Host) Attributes() []string { return slices.Clone(h.config.Attributes) }
 
 // Shown is a proposal's argument text as it may be shown to an operator:
-// without what its tool's contract marks as x-secret.
+// without what its tool's contract marks as x-secret, whether it fits or not.
 func (h *Host) Shown(p Proposal) string {
 	t, ok := h.tools[p.Tool]
-	if !ok {
+	if !ok || !t.contract.Secretive() {
 		return string(p.Arguments)
 	}
-	args, err := t.readArguments(p.Arguments)
-	if err != nil {
-		return string(p.Arguments)
-	}
-	if len(t.contract.Secrets(args)) == 0 {
-		return string(p.Arguments)
+	args, err := strictjson.Read(p.Arguments, strictjson.Default(len(p.Arguments)))
+	if err != nil || args.Kind() != strictjson.Object {
+		return "(" + count(len(p.Arguments), "byte") + ")" // where a secret stands in it nobody knows
 	}
 	return string(t.contract.RedactedArguments(args).AppendJSON(nil))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -240,6 +241,21 @@ func TestDirectoryThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// The directory compares byte for byte, whatever collation its columns have.
+func TestDirectoryFoldsNoCase(t *testing.T) {
+	d := newDesk(t, "", "get_order")
+	d.sql(t, `DROP TABLE people;
+		CREATE TABLE people (subject TEXT COLLATE NOCASE, tenant TEXT COLLATE NOCASE, role TEXT COLLATE NOCASE);
+		INSERT INTO people VALUES ('USR-SAM', 'larkfield', 'staff'), ('usr-sam', 'larkfield', 'staff'), ('usr-zoe', 'larkfield', 'STAFF')`)
+	h := d.open(t)
+	for subject, want := range map[string]State{"usr-sam": OK, "USR-SAM": OK, "Usr-Sam": Refused, "usr-zoe": Refused} {
+		s := Session{Subject: subject, Tenant: "larkfield", Role: "staff", Attributes: map[string]string{"customer": "C-20000"}}
+		if o := h.Call(t.Context(), s, ask("get_order", `{"order_id":"LK-500000"}`)); o.State != want {
+			t.Errorf("%s: %s %s", subject, o.Line(), o.Reason)
+		}
+	}
+}
+
 const secretContract = `{"name":"plain","description":"d","inputSchema":{"type":"object","properties":{"id":{"type":"string","maxLength":9,"x-secret":true}},"required":["id"],"additionalProperties":false},
 "outputSchema":{"type":"object","properties":{},"additionalProperties":false}}`
 
@@ -256,7 +272,7 @@ func TestSecretMayNotStandInWords(t *testing.T) {
 func TestGuestTextIsHiddenAndQuoted(t *testing.T) {
 	var out bytes.Buffer
 	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: &out})
-	hide := &hider{secrets: []string{"1234"}}
+	hide := newHider([]string{"1234"})
 	g := &guest{log: log, hide: hide, output: &guestOutput{log: log, hide: hide}}
 	for _, part := range []string{"pin ", "12", "34\n", "\x1b[2J\u202e\nno end"} {
 		if n, err := g.output.Write([]byte(part)); n != len(part) || err != nil {
@@ -283,5 +299,26 @@ func TestGuestTextIsHiddenAndQuoted(t *testing.T) {
 	}
 	if g.text != "first (secret)" || g.ended(0, nil) == nil {
 		t.Errorf("text %q, ended %v", g.text, g.ended(0, nil))
+	}
+}
+
+func TestHider(t *testing.T) {
+	repeated := slices.Repeat([]string{"secret"}, 50) // stands in "(secret)" itself
+	for name, tt := range map[string]struct {
+		secrets    []string
+		said, want string
+	}{
+		"nothing-to-hide":          {nil, "all of it", "all of it"},
+		"longest-first":            {[]string{"hunter", "hunter2xyz"}, "login with hunter2xyz failed", "login with (secret) failed"},
+		"nothing-grows":            {repeated, "a secret e", "a (secret) e"},
+		"short-withholds-the-text": {[]string{"2"}, "HTTP 402", "(withheld: it could hold a secret)"},
+		"escaped-in-json":          {[]string{`pa"ss`}, `{"p":"pa\"ss"}`, `{"p":"(secret)"}`},
+		"lines-of-a-key":           {[]string{"BEGIN\nMIIEv\nEND."}, "MIIEv", "(secret)"},
+		"cut-after-hiding":         {[]string{strings.Repeat("s", 100)}, strings.Repeat("x", maxGuestText-50) + strings.Repeat("s", 100), strings.Repeat("x", maxGuestText-50) + "(secret)"},
+		"empty":                    {[]string{"2"}, "", ""},
+	} {
+		if got := newHider(tt.secrets).text([]byte(tt.said)); got != tt.want {
+			t.Errorf("%s: %.80q, want %.80q", name, got, tt.want)
+		}
 	}
 }

@@ -14,13 +14,10 @@ import (
 	"github.com/toolhost/toolhost/host/contract"
 	"github.com/toolhost/toolhost/host/regularfile"
 	"github.com/toolhost/toolhost/host/sandbox"
-	"github.com/toolhost/toolhost/host/strictjson"
 )
 
 // moduleName is the module's file in a plugin's folder.
 const moduleName = "plugin.wasm"
-
-const maxModule = 64 << 20 // bytes of a module
 
 // readTool reads the contract and the module, and holds the grants against both.
 func (l *loader) readTool(t *tool) {
@@ -66,7 +63,7 @@ func (l *loader) holdAgainstContract(t *tool) {
 		l.fault(t.At("plugin"), "[tools.%s] plugin: %s is the contract of %q; the tool's name must be the same", t.Name, t.contractFile, t.contract.Name)
 	}
 	for _, g := range t.grants {
-		if g.only != "" && !requiredText(t.contract.Input, g.only) {
+		if g.only != "" && !t.contract.RequiresText(g.only) {
 			l.fault(g.Place, "[tools.%s] grants.%s: only: %q must be a required argument of type string in %s", t.Name, g.Capability, g.only, t.contractFile)
 		}
 	}
@@ -74,31 +71,16 @@ func (l *loader) holdAgainstContract(t *tool) {
 		if t.contract.Secret(ref.Name) {
 			l.fault(t.At("not_available"), "[tools.%s] not_available: %s is marked x-secret, and words are recorded", t.Name, ref)
 		}
-		if !requiredText(t.contract.Input, ref.Name) {
+		if !t.contract.RequiresText(ref.Name) {
 			l.fault(t.At("not_available"), "[tools.%s] not_available: %s must be a required argument of type string in %s", t.Name, ref, t.contractFile)
 		}
 	}
 }
 
-// requiredText tells whether a schema requires a top-level string of that name.
-func requiredText(schema strictjson.Value, name string) bool {
-	required, _ := schema.Get("required")
-	listed := false
-	for _, v := range required.Items() {
-		s, _ := v.Text()
-		listed = listed || s == name
-	}
-	properties, _ := schema.Get("properties")
-	property, _ := properties.Get(name)
-	kind, _ := property.Get("type")
-	s, _ := kind.Text()
-	return listed && s == "string"
-}
-
 // readModule reads the module's bytes once: what is hashed is what is inspected
 // and compiled.
 func (l *loader) readModule(t *tool) {
-	wasm, err := regularfile.Read(filepath.Join(t.Plugin, moduleName), maxModule)
+	wasm, err := regularfile.Read(filepath.Join(t.Plugin, moduleName), sandbox.MaxModule)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		l.fault(t.At("plugin"), "[tools.%s] plugin: %s is not there; build it with: toolhost plugin build %s", t.Name, t.moduleFile, l.shown(t.Plugin))

@@ -49,7 +49,7 @@ func (r Records) List(q Query) (Rows, error) {
 
 // Search chooses rows by words.
 type Search struct {
-	Words   string      `json:"words"`        // 1 to 20, of at most 100 characters; all must occur, as parts of the text
+	Words   string      `json:"words"`        // 1 to 20, of at most 100 characters, 200 together; all must occur, as parts of the text
 	In      []string    `json:"in,omitempty"` // the columns that are searched; none: every text and json column
 	Columns []string    `json:"columns,omitempty"`
 	Where   []Condition `json:"where,omitempty"` // all must hold

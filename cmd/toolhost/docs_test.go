@@ -6,6 +6,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/strictjson"
 )
 
 // What the docs point to is there: every relative link, and every test,
@@ -62,4 +66,38 @@ func allTests(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return all.String()
+}
+
+// The examples of docs/commands.md are what the commands read and write.
+func TestExamplesOfTheCommands(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/commands.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```(json|toml)\n(.*?)```").FindAllStringSubmatch(string(raw), -1)
+	if len(blocks) != 3 {
+		t.Fatalf("%d examples", len(blocks))
+	}
+	shown, _ := strictjson.Read([]byte(blocks[0][2]), strictjson.Default(5000))
+	made, _ := strictjson.Read(host.Outcome{Result: []byte("{}")}.AppendJSON(nil), strictjson.Default(5000))
+	if a, b := keys(shown), keys(made); a == "" || a != b {
+		t.Errorf("the outcome has %s, the docs %s", b, a)
+	}
+	if _, p, err := readProposal([]byte(blocks[1][2]), nil, nil); err != nil || p.Tool != "get_order" || string(p.Arguments) != `{"order_id":"LK-581106"}` {
+		t.Errorf("%v %s %v", p.Tool, p.Arguments, err)
+	}
+	if s, err := config.ParseSession("session.toml", []byte(blocks[2][2])); err != nil || s.Attributes["ticket"] != "T-80008" {
+		t.Errorf("%v %v", s, err)
+	}
+}
+
+func keys(v strictjson.Value) string {
+	var out []string
+	for name, child := range v.Members() {
+		out = append(out, name)
+		if name == "usage" {
+			out = append(out, keys(child))
+		}
+	}
+	return strings.Join(out, " ")
 }

@@ -21,7 +21,12 @@ func (c *cli) initCommand() *cobra.Command {
 		Long: `Writes config.toml into the folder (default: here), with every part explained and
 nothing granted: it loads, and every call is refused. It never writes over a file.`,
 		Example: `  toolhost init && toolhost check`,
-		Args:    cobra.MaximumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage("init takes one folder at most; see: toolhost init --help")
+			}
+			return nil
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if c.config != "" {
 				return usage("init takes the folder as its argument and names the file config.toml; leave --config away")

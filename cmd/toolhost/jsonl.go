@@ -56,7 +56,7 @@ func (c *cli) callLines(ctx context.Context, who sessionFlags) error {
 	return nil
 }
 
-var errLongLine = errors.New("is longer than the limit")
+var errLongLine = errors.New("is longer than 8 MiB")
 
 func newLineReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, 64<<10) }
 

@@ -22,10 +22,13 @@ func escaped(s, kept string) string {
 	var b strings.Builder
 	for _, r := range s {
 		odd := unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
-		if odd && !strings.ContainsRune(kept, r) {
-			fmt.Fprintf(&b, "\\u%04x", r)
-		} else {
+		switch {
+		case !odd || strings.ContainsRune(kept, r):
 			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, "\\U%08x", r)
+		default:
+			fmt.Fprintf(&b, "\\u%04x", r)
 		}
 	}
 	return b.String()

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/config"
-	"github.com/toolhost/toolhost/host/strictjson"
 )
 
 // A signal ends a command that waits for its stdin.
@@ -39,8 +36,8 @@ func TestSignalEndsAWaitingRead(t *testing.T) {
 		time.AfterFunc(50*time.Millisecond, cancel)
 		select {
 		case status := <-ended:
-			if status == exitOK {
-				t.Errorf("%v ended with 0", args)
+			if status != exitHost {
+				t.Errorf("%v ended with %d", args, status)
 			}
 		case <-time.After(10 * time.Second):
 			t.Fatalf("%v waits on", args)
@@ -70,37 +67,3 @@ func TestReadLines(t *testing.T) {
 type errReader struct{ err error }
 
 func (r errReader) Read([]byte) (int, error) { return 0, r.err }
-
-// The examples of docs/commands.md are what the commands read and write.
-func TestExamplesOfTheCommands(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/commands.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := regexp.MustCompile("(?s)```(json|toml)\n(.*?)```").FindAllStringSubmatch(string(raw), -1)
-	if len(blocks) != 3 {
-		t.Fatalf("%d examples", len(blocks))
-	}
-	shown, _ := strictjson.Read([]byte(blocks[0][2]), strictjson.Default(5000))
-	made, _ := strictjson.Read(host.Outcome{Result: []byte("{}")}.AppendJSON(nil), strictjson.Default(5000))
-	if a, b := keys(shown), keys(made); a == "" || a != b {
-		t.Errorf("the outcome has %s, the docs %s", b, a)
-	}
-	if _, p, err := readProposal([]byte(blocks[1][2]), nil, nil); err != nil || p.Tool != "get_order" || string(p.Arguments) != `{"order_id":"LK-581106"}` {
-		t.Errorf("%v %s %v", p.Tool, p.Arguments, err)
-	}
-	if s, err := config.ParseSession("session.toml", []byte(blocks[2][2])); err != nil || s.Attributes["ticket"] != "T-80008" {
-		t.Errorf("%v %v", s, err)
-	}
-}
-
-func keys(v strictjson.Value) string {
-	var out []string
-	for name, child := range v.Members() {
-		out = append(out, name)
-		if name == "usage" {
-			out = append(out, keys(child))
-		}
-	}
-	return strings.Join(out, " ")
-}

@@ -31,9 +31,7 @@ JSON object in the form of MCP's tools/list result, without toolhost's own keywo
 				return err
 			}
 			defer h.Close()
-			if _, err := c.stdout.Write(append(mcpTools(h.Tools(cmd.Context(), s)), '\n')); err != nil {
-				return &status{code: exitHost, err: err}
-			}
+			_, _ = c.stdout.Write(append(mcpTools(h.Tools(cmd.Context(), s)), '\n')) // the sink remembers an error
 			return nil
 		},
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/toolhost/toolhost/host/regularfile"
 )
 
 // Config is one config.toml that was checked whole. Load gives a fresh value
@@ -146,14 +148,17 @@ type Options struct {
 	ReservedCodes []string                    // the host's own codes, which no scope clause may take
 }
 
-const maxFileBytes = 1 << 20
+const (
+	maxFileBytes = 1 << 20
+	maxReadBytes = 16 << 20 // up to here a file that is too long is told as a fault
+)
 
 // Load reads the config at path. When the file has faults the error is a
 // *Faults with all of them; when it cannot be read, the system's error, wrapped.
 func Load(path string, o Options) (*Config, error) {
-	data, err := readFile(path)
+	data, err := regularfile.Read(path, maxReadBytes)
 	if err != nil {
-		return nil, fmt.Errorf("read config: %w", err)
+		return nil, fmt.Errorf("read config %s: %w", path, err)
 	}
 	return Parse(path, data, o)
 }
@@ -190,7 +195,7 @@ func Parse(path string, data []byte, o Options) (*Config, error) {
 	return c, nil
 }
 
-// readFile stops one byte past the limit, so that the size is a fault of the
+// readFile reads a session, which a shell may give as a pipe. It stops one byte past the limit, so that the size is a fault of the
 // file and a device without an end is not read for ever.
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)

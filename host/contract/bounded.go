@@ -79,12 +79,15 @@ func (w *walker) top(schema strictjson.Value) *plan {
 	}
 	w.schema(schema, w.base, decides)
 	if w.cost(schema) > maxCost {
-		w.fault(w.base, "checking one value could visit more than %d schemas; name definitions less often", maxCost)
+		w.fault(w.base, "checking one value could take more than %d steps; name definitions less often, and bound lists and patterned texts lower", maxCost)
 	}
 	return w.plan(schema, w.base)
 }
 
-func (w *walker) schema(s strictjson.Value, at string, pos position) {
+func (w *walker) schema(s strictjson.Value, at string, pos position) { w.check(s, at, pos, false) }
+
+// check is schema for one that may be a named property.
+func (w *walker) check(s strictjson.Value, at string, pos position, property bool) {
 	switch s.Kind() {
 	case strictjson.Object:
 	case strictjson.True:
@@ -98,7 +101,7 @@ func (w *walker) schema(s strictjson.Value, at string, pos position) {
 		w.fault(at, "must be a schema (an object)")
 		return
 	}
-	w.keywords(s, at)
+	w.keywords(s, at, property)
 	w.values(s, at)
 	if pos == decides {
 		w.bounded(s, at)
@@ -107,8 +110,7 @@ func (w *walker) schema(s strictjson.Value, at string, pos position) {
 }
 
 // keywords refuses what is unknown, ours in a wrong place, or not to be had.
-func (w *walker) keywords(s strictjson.Value, at string) {
-	inProperties := strings.HasSuffix(parent(at), "/properties")
+func (w *walker) keywords(s strictjson.Value, at string, property bool) {
 	for name := range s.Members() {
 		here := at + "/" + escape(name)
 		why, refused := refusedKeywords()[name]
@@ -116,7 +118,7 @@ func (w *walker) keywords(s strictjson.Value, at string) {
 		case refused:
 			w.fault(here, "may not be used: %s", why)
 		case slices.Contains(ownKeywords(), name):
-			if !inProperties {
+			if !property {
 				w.fault(here, "stands only at a named property")
 			} else if name != "x-secret" && !w.input {
 				w.fault(here, "is for arguments, not for results")
@@ -147,7 +149,7 @@ func (w *walker) values(s strictjson.Value, at string) {
 		}
 	}
 	if v, ok := s.Get("pattern"); ok {
-		w.pattern(v, at+"/pattern", bound(s, "maxLength"))
+		w.pattern(v, at+"/pattern", textBound(s))
 	}
 	for _, keyword := range []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"} {
 		if v, ok := s.Get(keyword); ok && v.Kind() == strictjson.Number && bound(s, keyword) == noBound {
@@ -165,10 +167,12 @@ func (w *walker) values(s strictjson.Value, at string) {
 	}
 }
 
-func (w *walker) pattern(v strictjson.Value, at string, maxLength int) {
+const maxPatternText = 1000 // bytes of a pattern
+
+func (w *walker) pattern(v strictjson.Value, at string, longest int) {
 	text, _ := v.Text()
-	if v.Kind() != strictjson.String || len(text) > 1000 {
-		w.fault(at, "must be a string of at most 1000 bytes")
+	if v.Kind() != strictjson.String || len(text) > maxPatternText {
+		w.fault(at, "must be a string of at most %d bytes", maxPatternText)
 		return
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl) // as regexp.Compile does
@@ -176,9 +180,9 @@ func (w *walker) pattern(v strictjson.Value, at string, maxLength int) {
 		w.fault(at, "RE2 cannot compile it: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return
 	}
-	cost := patternCost(parsed)
-	if cost > maxPattern || cost*max(maxLength, 1) > maxScan {
-		w.fault(at, "costs too much: at most %d instructions, and %d times the characters of maxLength; repeat less", maxPattern, maxScan)
+	if cost := patternCost(parsed); cost > maxPattern || cost*longest > maxScan {
+		w.fault(at, "costs too much: about %d instructions for a text of up to %d characters, at most %d and together %d; write + or * and let maxLength count",
+			cost, longest, maxPattern, maxScan)
 	}
 }
 
@@ -266,7 +270,9 @@ func (w *walker) children(s strictjson.Value, at string, pos position) {
 		here := at + "/" + escape(name)
 		switch name {
 		case "properties":
-			w.each(v, here, pos)
+			for property, child := range v.Members() {
+				w.check(child, here+"/"+escape(property), pos, true)
+			}
 		case "items":
 			w.schema(v, here, pos)
 		case "prefixItems":
@@ -308,8 +314,4 @@ func (w *walker) resolve(ref strictjson.Value) (strictjson.Value, bool) {
 func has(s strictjson.Value, name string) bool {
 	_, ok := s.Get(name)
 	return ok
-}
-
-func parent(pointer string) string {
-	return pointer[:max(0, strings.LastIndexByte(pointer, '/'))]
 }

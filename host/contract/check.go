@@ -73,6 +73,30 @@ func (c *Contract) Secret(argument string) bool {
 	return p != nil && p.deep.secret
 }
 
+// Secretive tells whether any argument can hold what is marked x-secret.
+func (c *Contract) Secretive() bool { return c.input.plan.deep.secret }
+
+// RequiresText tells whether a top-level argument is required and a string.
+func (c *Contract) RequiresText(argument string) bool {
+	required, _ := c.Input.Get("required")
+	listed := false
+	for _, v := range required.Items() {
+		listed = listed || isText(v, argument)
+	}
+	properties, _ := c.Input.Get("properties")
+	property, _ := properties.Get(argument)
+	w := &walker{root: c.Input}
+	for range maxWholeDepth {
+		ref, ok := property.Get("$ref")
+		if !ok {
+			break
+		}
+		property, _ = w.resolve(ref)
+	}
+	kind, _ := property.Get("type")
+	return listed && isText(kind, "string")
+}
+
 // SecretResult tells whether a result can hold anything that must not be stored.
 func (c *Contract) SecretResult() bool { return c.output.plan.deep.secret }
 
@@ -89,9 +113,10 @@ func article(k strictjson.Kind) string {
 }
 
 func (s side) misfit(tool string, v strictjson.Value) *Misfit {
-	if m := s.plan.quick(v, nil); m != nil {
+	if b := s.plan.quick(v, nil); b != nil {
+		m := &Misfit{Field: strings.Join(b.place, "."), Reason: b.reason}
 		m.Words = m.Error() + "."
-		if words := s.plan.wordsAt(strings.Split(m.Field, ".")); words != "" {
+		if words := s.plan.wordsAt(b.place); words != "" {
 			m.Words = words
 		}
 		return m
@@ -249,7 +274,11 @@ func (p *plan) wordsAt(place []string) string {
 		if len(place) == 0 {
 			break
 		}
-		p, place = p.child(place[0]), place[1:]
+		next, named := p.names[place[0]]
+		if !named {
+			next = p.items
+		}
+		p, place = next, place[1:]
 	}
 	return words
 }

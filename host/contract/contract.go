@@ -83,19 +83,9 @@ func Load(folder, shown string) (*Contract, []Fault) {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, []Fault{{File: name, Text: "is not there; a plugin's folder holds contract.json and plugin.wasm"}}
 	case err != nil:
-		return nil, []Fault{{File: name, Text: "cannot be read: " + withoutPath(err)}}
+		return nil, []Fault{{File: name, Text: "cannot be read: " + err.Error()}}
 	}
 	return Parse(name, text)
-}
-
-// withoutPath is an error of the file system without the path, which the fault
-// names already in the form that was given.
-func withoutPath(err error) string {
-	var e *os.PathError
-	if errors.As(err, &e) {
-		return e.Err.Error()
-	}
-	return err.Error()
 }
 
 // Parse is Load for a text; name is how faults call it.
@@ -266,15 +256,25 @@ func firstLine(err error) string {
 	return line
 }
 
-// stripped is the schema as models see it: without our own keywords. What
-// stands in enum, const and examples is data and stays.
-func stripped(v strictjson.Value) strictjson.Value {
-	return v.Map(func(name string, child strictjson.Value) strictjson.Value {
-		if name == "enum" || name == "const" || name == "examples" {
-			return child
+// stripped is a schema as models see it: without our own keywords, wherever a
+// schema stands. A property of that name, and data in enum or const, stay.
+func stripped(s strictjson.Value) strictjson.Value {
+	each := func(v strictjson.Value) strictjson.Value {
+		return v.Map(func(_ string, child strictjson.Value) strictjson.Value { return stripped(child) })
+	}
+	if s.Kind() != strictjson.Object {
+		return s // true and false
+	}
+	return s.Without(ownKeywords()...).Map(func(keyword string, v strictjson.Value) strictjson.Value {
+		switch keyword {
+		case "properties", "$defs", "dependentSchemas", "anyOf", "oneOf", "allOf", "prefixItems":
+			return each(v)
+		case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames":
+			return stripped(v)
+		default:
+			return v
 		}
-		return stripped(child)
-	}).Without(ownKeywords()...)
+	})
 }
 
 func ownKeywords() []string { return []string{"x-tidy", "x-words", "x-secret"} }

@@ -76,10 +76,14 @@ func TestDoesNotLoad(t *testing.T) {
 		"format-regex":                {wrap(`{"type":"string","maxLength":9,"format":"regex"}`), `no format that toolhost asserts`},
 		"default":                     {wrap(`{"type":"null","default":null}`), `toolhost fills in nothing`},
 		"required-but-no-property":    {whole(`{"type":"object","additionalProperties":false,"properties":{},"required":["id"]}`), `asks for "id", which is no property`},
-		"definitions-that-double":     {whole(doubling("properties")), `could visit more than 5000 schemas`},
-		"allof-that-doubles":          {whole(doubling("allOf")), `could visit more than 5000 schemas`},
+		"definitions-that-double":     {whole(doubling("properties")), `could take more than 20000 steps`},
+		"allof-that-doubles":          {whole(doubling("allOf")), `could take more than 20000 steps`},
 		"pattern-of-a-thousand":       {wrap(`{"type":"string","maxLength":500,"pattern":"^(?:` + strings.Repeat("(a?)", 200) + `){1000}$"}`), `costs too much`},
 		"pattern-for-long-texts":      {wrap(`{"type":"string","maxLength":16000,"pattern":"^([a-z]+ ?){1,400}$"}`), `costs too much`},
+		"four-thousand-per-item":      {wrap(`{"type":"array","maxItems":400,"items":{"type":"integer","minimum":0,"maximum":9,"allOf":[{"minimum":0}` + strings.Repeat(`,{"minimum":0}`, 3999) + `]}}`), `could take more than 20000 steps`},
+		"pattern-under-anyof":         {wrap(`{"type":"string","maxLength":10,"anyOf":[{"pattern":"^(a?b?){700}$"}]}`), `costs too much`},
+		"ten-patterns-for-long-texts": {wrap(`{"type":"string","maxLength":9,"allOf":[{"pattern":"^a{100}$"}` + strings.Repeat(`,{"pattern":"^a{100}$"}`, 9) + `]}`), `could take more than 20000 steps`},
+		"own-keyword-by-name-alone":   {whole(`{"type":"object","additionalProperties":false,"properties":{"properties":{"type":"array","maxItems":1,"items":{"type":"null","x-secret":true}}}}`), `stands only at a named property`},
 		"bound-that-would-wrap":       {wrap(`{"type":"string","maxLength":18446744073709551617}`), `/maxLength: must be a whole number from 0 to 2147483647`},
 		"bound-with-exponent":         {wrap(`{"type":"string","maxLength":1e64}`), `/maxLength: must be a whole number`},
 		"properties-that-fold":        {whole(`{"type":"object","additionalProperties":false,"properties":{"id":{"type":"null"},"ID":{"type":"null"}}}`), `differs from "id" by case alone`},
@@ -151,6 +155,11 @@ func TestArguments(t *testing.T) {
 		"integer-with-fraction":      {`{"type":"integer","minimum":0,"maximum":9}`, `{"x":2.0}`, "", "x", `x must be a whole number, written without fraction or exponent.`},
 		"integer-with-exponent":      {`{"type":["integer","null"],"minimum":0,"maximum":99}`, `{"x":2e1}`, "", "x", `x must be a whole number, written without fraction or exponent.`},
 		"integers-in-an-array":       {`{"type":"array","maxItems":2,"items":{"type":"integer","minimum":0,"maximum":9}}`, `{"x":[1,1.0]}`, "", "x.1", `x.1 must be a whole number, written without fraction or exponent.`},
+		"integer-or-null-by-anyof":   {`{"anyOf":[{"type":"integer","minimum":0,"maximum":9},{"type":"null"}]}`, `{"x":2.0}`, "", "x", `x must be a whole number, written without fraction or exponent.`},
+		"integers-by-enum":           {`{"enum":[1,2,"many"]}`, `{"x":2.0}`, "", "x", `x must be a whole number, written without fraction or exponent.`},
+		"number-or-integer-branch":   {`{"anyOf":[{"type":"integer","minimum":0,"maximum":9},{"type":"number","minimum":0,"maximum":9}]}`, `{"x":2.5}`, `{"x":2.5}`, "", ""},
+		"hex-by-exact-repeat":        {`{"type":"string","maxLength":1000,"pattern":"^[0-9a-f]{1000}$"}`, `{"x":"` + strings.Repeat("a", 1000) + `"}`, `{"x":"` + strings.Repeat("a", 1000) + `"}`, "", ""},
+		"letters-by-range-repeat":    {`{"type":"string","maxLength":1000,"pattern":"^[\\p{L}\\p{N} .,'-]{1,1000}$"}`, `{"x":"é"}`, `{"x":"é"}`, "", ""},
 		"number-with-fraction":       {`{"type":["integer","number"],"minimum":0,"maximum":9}`, `{"x":2.0}`, `{"x":2.0}`, "", ""},
 		"long-text-meets-no-pattern": {`{"type":"string","maxLength":3,"pattern":"^a+$","x-words":"Only a."}`, `{"x":"` + strings.Repeat("b", 9999) + `"}`, "", "x", `Only a.`},
 		"long-list-makes-one-error":  {`{"type":"array","maxItems":3,"items":{"anyOf":[{"type":"null"},{"type":"boolean"}]}}`, `{"x":[` + strings.Repeat("{},", 9999) + `{}]}`, "", "x", `x must have at most 3 items.`},
@@ -200,8 +209,31 @@ func TestModelsSeeNoKeywordOfOurs(t *testing.T) {
 	if got := string(c.Input.AppendJSON(nil)); strings.Contains(got, "x-") || !strings.Contains(got, "kept") {
 		t.Error(got)
 	}
+	c = load(t, whole(`{"type":"object","additionalProperties":false,"properties":{"examples":{"type":"string","maxLength":1,"x-words":"w","x-secret":true},"enum":{"type":"null","x-words":"w"}}}`))
+	if got := string(c.Input.AppendJSON(nil)); strings.Contains(got, "x-") || !strings.Contains(got, `"examples":{"type"`) {
+		t.Error(got)
+	}
 	c = load(t, wrap(`{"enum":[{"x-words":1}],"x-words":"w"}`))
 	if got := string(c.Input.AppendJSON(nil)); !strings.Contains(got, `"enum":[{"x-words":1}]`) || strings.Contains(got, `"w"`) {
+		t.Error(got)
+	}
+}
+
+func TestRequiredText(t *testing.T) {
+	c := load(t, whole(`{"type":"object","additionalProperties":false,"required":["a","n","r"],"properties":{
+		"a":{"type":"string","maxLength":9},"n":{"type":"null"},"o":{"type":"string","maxLength":9},"r":{"$ref":"#/$defs/id"}},
+		"$defs":{"id":{"type":"string","maxLength":9}}}`))
+	for name, want := range map[string]bool{"a": true, "r": true, "n": false, "o": false, "none": false} {
+		if got := c.RequiresText(name); got != want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// A list and a member of no name are not the same place.
+func TestSecretInAListBesideANamelessMember(t *testing.T) {
+	c := load(t, wrap(`{"type":["array","object"],"maxItems":2,"additionalProperties":false,"properties":{"":{"type":"null"}},"items":{"type":"object","additionalProperties":false,"properties":{"pin":{"type":"string","maxLength":4,"x-secret":true}}}}`))
+	if got := string(c.RedactedArguments(read(t, `{"x":[{"pin":"1234"}]}`)).AppendJSON(nil)); strings.Contains(got, "1234") {
 		t.Error(got)
 	}
 }

@@ -2,10 +2,8 @@ package contract
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/strictjson"
 )
@@ -33,7 +31,7 @@ const (
 // plan follows properties, items and $ref from a schema. Our keywords count
 // there and nowhere else; see keywords in bounded.go.
 func (w *walker) plan(s strictjson.Value, at string) *plan {
-	p := &plan{names: map[string]*plan{}, whole: wholeNumber(s), maxLength: bound(s, "maxLength"), maxItems: bound(s, "maxItems")}
+	p := &plan{names: map[string]*plan{}, whole: w.wholeNumber(s, 0), maxLength: bound(s, "maxLength"), maxItems: bound(s, "maxItems")}
 	if q := w.planOfRef(s, at); q != nil {
 		*p = *q // a $ref stands alone but for our own keywords and notes
 	}
@@ -131,7 +129,7 @@ func (p *plan) tidied(v strictjson.Value) strictjson.Value {
 		}
 		return strictjson.Text(s)
 	}
-	return v.Map(func(name string, v strictjson.Value) strictjson.Value { return p.child(name).tidied(v) })
+	return v.Map(func(name string, child strictjson.Value) strictjson.Value { return p.in(v.Kind(), name).tidied(child) })
 }
 
 // tidy does one word of x-tidy. Upper case is ASCII's alone: Unicode's would
@@ -151,101 +149,14 @@ func tidy(op, s string) string {
 	return s
 }
 
-// wholeNumber tells whether a schema takes integers and no other numbers.
-func wholeNumber(s strictjson.Value) bool {
-	types, _ := s.Get("type")
-	if types.Kind() != strictjson.Array {
-		return isText(types, "integer")
-	}
-	whole := false
-	for _, t := range types.Items() {
-		if isText(t, "number") {
-			return false
-		}
-		whole = whole || isText(t, "integer")
-	}
-	return whole
-}
-
-// quick finds the first place that breaks a bound of the plan: a text or a
-// list that is too long, or an integer that is written with a fraction or an
-// exponent (JSON Schema calls 2.0 an integer, the decoders of most languages do
-// not).
-func (p *plan) quick(v strictjson.Value, at []string) *Misfit {
-	if p == nil {
+// in is the plan of what stands in an object under a name, or in an array.
+func (p *plan) in(kind strictjson.Kind, name string) *plan {
+	switch {
+	case p == nil:
 		return nil
+	case kind == strictjson.Array:
+		return p.items
+	default:
+		return p.names[name]
 	}
-	text, _ := v.Text()
-	broken := func(reason string) *Misfit { return &Misfit{Field: strings.Join(at, "."), Reason: reason} }
-	switch {
-	case v.Kind() == strictjson.String && p.maxLength != noBound && utf8.RuneCountInString(text) > p.maxLength:
-		return broken("must have at most " + count(p.maxLength, "character"))
-	case v.Kind() == strictjson.Array && p.maxItems != noBound && v.Len() > p.maxItems:
-		return broken("must have at most " + count(p.maxItems, "item"))
-	case v.Kind() == strictjson.Number && p.whole && strings.ContainsAny(text, ".eE"):
-		return broken("must be a whole number, written without fraction or exponent")
-	}
-	for name, child := range v.Members() {
-		if m := p.names[name].quick(child, append(at, name)); m != nil {
-			return m
-		}
-	}
-	for i, child := range v.Items() {
-		if m := p.items.quick(child, append(at, strconv.Itoa(i))); m != nil {
-			return m
-		}
-	}
-	return nil
-}
-
-// secrets gathers the texts of what x-secret marks.
-func (p *plan) secrets(v strictjson.Value, out []string) []string {
-	switch {
-	case p == nil || !p.deep.secret:
-		return out
-	case p.secret:
-		return append(out, scalars(v, nil)...)
-	}
-	for name, child := range v.Members() {
-		out = p.child(name).secrets(child, out)
-	}
-	for _, child := range v.Items() {
-		out = p.items.secrets(child, out)
-	}
-	return out
-}
-
-func scalars(v strictjson.Value, out []string) []string {
-	if text, ok := v.Text(); ok && text != "" {
-		return append(out, text)
-	}
-	for _, child := range v.Members() {
-		out = scalars(child, out)
-	}
-	for _, child := range v.Items() {
-		out = scalars(child, out)
-	}
-	return out
-}
-
-// redacted gives the value with x-secret parts replaced.
-func (p *plan) redacted(v strictjson.Value) strictjson.Value {
-	switch {
-	case p == nil || !p.deep.secret:
-		return v
-	case p.secret:
-		return strictjson.Text("(secret)")
-	}
-	return v.Map(func(name string, v strictjson.Value) strictjson.Value { return p.child(name).redacted(v) })
-}
-
-// child is the plan of a member by name, or of an item where name is "".
-func (p *plan) child(name string) *plan {
-	if p == nil {
-		return nil
-	}
-	if q, ok := p.names[name]; ok {
-		return q
-	}
-	return p.items
 }

@@ -3,6 +3,7 @@
 package regularfile
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,8 +12,18 @@ import (
 
 // Read reads a regular file of at most the given number of bytes. The open
 // itself does not block (a FIFO would), and the handle that was looked at is
-// the one that is read. The errors are those of os, or say what must be.
+// the one that is read. An error does not name the path, which the caller has
+// in the form that its reader knows; errors.Is finds os.ErrNotExist.
 func Read(path string, most int64) ([]byte, error) {
+	data, err := read(path, most)
+	var e *os.PathError
+	if errors.As(err, &e) {
+		err = e.Err
+	}
+	return data, err
+}
+
+func read(path string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err

@@ -10,8 +10,9 @@ import (
 // compiling costs: loops times locals in one function, or the targets of a br_table, can still take
 // minutes and gigabytes from a megabyte of code.
 const (
-	maxModule   = 64 << 20 // bytes of a module; goja compiled by Go has 19 million
-	maxName     = 1 << 10  // bytes of a name
+	// MaxModule bounds a module in bytes; goja compiled by Go has 19 million.
+	MaxModule   = 64 << 20
+	maxName     = 1 << 10 // bytes of a name
 	maxTypes    = 10_000
 	maxParams   = 128 // of one function type
 	maxResults  = 16
@@ -105,8 +106,8 @@ type sections struct {
 // readSections reads a whole module; its error names the first byte that is wrong.
 func readSections(wasm []byte) (*sections, error) {
 	r := &reader{data: wasm}
-	if len(wasm) > maxModule {
-		r.fail("a module of %d bytes, at most %d are allowed", len(wasm), maxModule)
+	if len(wasm) > MaxModule {
+		r.fail("a module of %d bytes, at most %d are allowed", len(wasm), MaxModule)
 	}
 	if head := r.take(8); r.err == nil && !bytes.Equal(head, []byte("\x00asm\x01\x00\x00\x00")) {
 		r.pos = 0

@@ -1,0 +1,96 @@
+package contract
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/toolhost/toolhost/host/strictjson"
+)
+
+// A breach is the first place that quick finds.
+type breach struct {
+	place  []string
+	reason string
+}
+
+// quick looks at the bounds of a plan before the validator does: texts and
+// lists that are too long, and integers written with a fraction or an exponent (JSON Schema calls 2.0 an integer, the decoders of
+// most languages do not). It walks the value once.
+func (p *plan) quick(v strictjson.Value, at []string) *breach {
+	if p == nil {
+		return nil
+	}
+	text, _ := v.Text()
+	switch {
+	case v.Kind() == strictjson.String && p.maxLength != noBound && utf8.RuneCountInString(text) > p.maxLength:
+		return &breach{at, "must have at most " + count(p.maxLength, "character")}
+	case v.Kind() == strictjson.Array && p.maxItems != noBound && v.Len() > p.maxItems:
+		return &breach{at, "must have at most " + count(p.maxItems, "item")}
+	case v.Kind() == strictjson.Number && p.whole && strings.ContainsAny(text, ".eE"):
+		return &breach{at, "must be a whole number, written without fraction or exponent"}
+	}
+	for name, child := range v.Members() {
+		if b := p.names[name].quick(child, append(at, name)); b != nil {
+			return b
+		}
+	}
+	for i, child := range v.Items() {
+		if b := p.items.quick(child, append(at, strconv.Itoa(i))); b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
+const maxWholeDepth = 8 // $ref and branches that wholeNumber follows
+
+// wholeNumber tells whether a schema takes integers and no other numbers: by
+// its type, by its list of values, or because each branch does.
+func (w *walker) wholeNumber(s strictjson.Value, depth int) bool {
+	if depth > maxWholeDepth {
+		return false
+	}
+	if ref, ok := s.Get("$ref"); ok {
+		target, _ := w.resolve(ref)
+		return w.wholeNumber(target, depth+1)
+	}
+	integer, number := w.numbers(s, depth)
+	return integer && !number
+}
+
+// numbers tells whether a schema takes integers, and whether it takes numbers
+// that are none.
+func (w *walker) numbers(s strictjson.Value, depth int) (integer, number bool) {
+	note := func(t strictjson.Value) {
+		integer = integer || isText(t, "integer")
+		number = number || isText(t, "number")
+	}
+	if types, ok := s.Get("type"); ok {
+		note(types)
+		for _, t := range types.Items() {
+			note(t)
+		}
+		return integer, number
+	}
+	values, _ := s.Get("enum")
+	constant, _ := s.Get("const")
+	list := []strictjson.Value{constant}
+	for _, v := range values.Items() {
+		list = append(list, v)
+	}
+	for _, v := range list {
+		if text, _ := v.Text(); v.Kind() == strictjson.Number {
+			whole := !strings.ContainsAny(text, ".eE")
+			integer, number = integer || whole, number || !whole
+		}
+	}
+	for _, b := range subschemas(s) {
+		if b.keyword == "anyOf" || b.keyword == "oneOf" {
+			whole := w.wholeNumber(b.schema, depth+1)
+			i, n := w.numbers(b.schema, depth+1)
+			integer, number = integer || whole || i, number || n
+		}
+	}
+	return integer, number
+}
