@@ -131,7 +131,6 @@ func (g *guest) capability(ctx context.Context, module, function string, request
 func instanceNamed(module string, request []byte) (name string, v strictjson.Value, ok bool) {
 	kind, _ := capabilities.KindNamed(module)
 	v, err := strictjson.Read(request, strictjson.Default(len(request)))
-	named, _ := v.Get(kind.Instance)
-	name, _ = named.Text()
-	return name, v, err == nil && named.Kind() == strictjson.String
+	name, named := v.TextAt(kind.Instance)
+	return name, v, err == nil && named
 }

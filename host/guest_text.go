@@ -78,19 +78,13 @@ func (g *guest) logLine(request []byte) {
 		return
 	}
 	v, err := strictjson.Read(request, strictjson.Default(len(request)))
-	level, _ := textOf(v, "level")
-	message, hasMessage := textOf(v, "message")
+	level, _ := v.TextAt("level")
+	message, hasMessage := v.TextAt("message")
 	if err != nil || !hasMessage || !slices.Contains([]string{"debug", "info", "warn", "error"}, level) {
 		g.log.Debug("guest", "log", hclog.Quote(g.hide.text(request)))
 		return
 	}
 	g.log.Debug("guest", "level", level, "log", hclog.Quote(g.hide.text([]byte(message))))
-}
-
-func textOf(v strictjson.Value, name string) (string, bool) {
-	m, _ := v.Get(name)
-	s, _ := m.Text()
-	return s, m.Kind() == strictjson.String
 }
 
 // guestOutput puts a guest's stdout and stderr into the log, line by line: a

@@ -16,13 +16,13 @@ import (
 	"github.com/toolhost/toolhost/host/sandbox"
 )
 
-// moduleName is the module's file in a plugin's folder.
-const moduleName = "plugin.wasm"
+// ModuleFile is the module's file in a plugin's folder.
+const ModuleFile = "plugin.wasm"
 
 // readTool reads the contract and the module, and holds the grants against both.
 func (l *loader) readTool(t *tool) {
 	t.contractFile = l.shown(filepath.Join(t.Plugin, contract.FileName))
-	t.moduleFile = l.shown(filepath.Join(t.Plugin, moduleName))
+	t.moduleFile = l.shown(filepath.Join(t.Plugin, ModuleFile))
 	var faults []contract.Fault
 	t.contract, faults = contract.Load(t.Plugin, l.shown(t.Plugin))
 	for _, f := range faults {
@@ -80,7 +80,7 @@ func (l *loader) holdAgainstContract(t *tool) {
 // readModule reads the module's bytes once: what is hashed is what is inspected
 // and compiled.
 func (l *loader) readModule(t *tool) {
-	wasm, err := regularfile.Read(filepath.Join(t.Plugin, moduleName), sandbox.MaxModule)
+	wasm, err := regularfile.Read(filepath.Join(t.Plugin, ModuleFile), sandbox.MaxModule)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		l.fault(t.At("plugin"), "[tools.%s] plugin: %s is not there; build it with: toolhost plugin build %s", t.Name, t.moduleFile, l.shown(t.Plugin))

@@ -106,7 +106,7 @@ func (h *Host) Reports() []Report {
 
 // stale tells whether a Go source beside the module is newer than the module.
 func (t *tool) stale() bool {
-	module, err := os.Stat(filepath.Join(t.Plugin, moduleName))
+	module, err := os.Stat(filepath.Join(t.Plugin, ModuleFile))
 	sources, _ := filepath.Glob(filepath.Join(t.Plugin, "*.go"))
 	return err == nil && slices.ContainsFunc(sources, func(name string) bool {
 		source, err := os.Stat(name)

@@ -11,7 +11,8 @@ import (
 var tool func(Call) (any, error)
 
 // Tool names the function of this plugin. Call it once, in init. The arguments are decoded into A by
-// encoding/json; a number that lands in an any is a json.Number, so that its digits survive. The
+// encoding/json; a number that lands in an any is a json.Number, so that its digits survive, and one
+// that the contract calls an integer fits an int of its range: the host lets no 2.0 through. The
 // returned value is encoded by encoding/json and is the result.
 func Tool[A any](f func(Call, A) (any, error)) {
 	if tool != nil {

@@ -106,11 +106,11 @@ func readProposal(line []byte, err error, standard *host.Session) (host.Session,
 			return fail("unknown member %q; known are tool, arguments, session", name)
 		}
 	}
-	tool, ok := text(v, "tool")
+	tool, ok := v.TextAt("tool")
 	if !ok {
 		return fail(`"tool" must be a string`)
 	}
-	arguments, ok := text(v, "arguments")
+	arguments, ok := v.TextAt("arguments")
 	if !ok {
 		return fail(`"arguments" must be a string: the raw text that the model wrote`)
 	}
@@ -127,9 +127,9 @@ func readSession(v strictjson.Value, standard *host.Session) (host.Session, erro
 		return *standard, nil
 	}
 	pairs := map[string]string{}
-	for name, value := range session.Members() {
-		s, isText := value.Text()
-		if !isText || value.Kind() != strictjson.String {
+	for name := range session.Members() {
+		s, isText := session.TextAt(name)
+		if !isText {
 			return host.Session{}, fmt.Errorf("session: %q must be a string", name)
 		}
 		pairs[name] = s
@@ -146,10 +146,4 @@ func readSession(v strictjson.Value, standard *host.Session) (host.Session, erro
 		return host.Session{}, fmt.Errorf("session: %w", err)
 	}
 	return sessionOf(s), nil
-}
-
-func text(v strictjson.Value, name string) (string, bool) {
-	m, _ := v.Get(name)
-	s, _ := m.Text()
-	return s, m.Kind() == strictjson.String
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host"
 )
 
 func (c *cli) pluginCommand() *cobra.Command {
@@ -68,7 +70,7 @@ func (c *cli) buildPlugin(ctx context.Context, dir, shown string) error {
 	fmt.Fprintf(c.stderr, "building %s\n", shown)
 	done := c.tick(shown, start)
 	defer done()
-	out := filepath.Join(dir, ".plugin.wasm.new")
+	out := filepath.Join(dir, "."+host.ModuleFile+".new")
 	defer os.Remove(out)
 	cmd := exec.CommandContext(ctx, "go", goPlugin(out)...)
 	cmd.Dir = dir
@@ -83,7 +85,7 @@ func (c *cli) buildPlugin(ctx context.Context, dir, shown string) error {
 	}
 	wasm, err := os.ReadFile(out)
 	if err == nil {
-		err = os.Rename(out, filepath.Join(dir, "plugin.wasm"))
+		err = os.Rename(out, filepath.Join(dir, host.ModuleFile))
 	}
 	if err != nil {
 		return &status{code: exitHost, err: fmt.Errorf("plugin build: %s: %w", shown, err)}

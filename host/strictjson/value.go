@@ -97,6 +97,12 @@ func (v Value) Get(name string) (Value, bool) {
 	return Value{}, false
 }
 
+// TextAt gives the string that stands under a name; false where none does.
+func (v Value) TextAt(name string) (string, bool) {
+	m, _ := v.Get(name)
+	return m.text, m.kind == String
+}
+
 // Map returns a copy in which every value of an object or array is what f
 // gives for its name (arrays: "") and value. v itself stays as it is.
 func (v Value) Map(f func(name string, v Value) Value) Value {
