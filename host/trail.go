@@ -46,14 +46,22 @@ func (t *trail) none(g Gate, words string) {
 
 // no notes the refusal or failure that ended the call.
 func (t *trail) no(err error) {
+	a := Answer{Verdict: VerdictNo}
 	var r *Refusal
 	var f *Failure
+	code, reason := "", ""
 	switch {
 	case errors.As(err, &r):
-		t.answers = append(t.answers, Answer{Gate: r.Gate, Verdict: VerdictNo, Text: r.Code + ": " + r.Reason, Place: r.Place})
+		a.Gate, a.Place, code, reason = r.Gate, r.Place, r.Code, r.Reason
 	case errors.As(err, &f):
-		t.answers = append(t.answers, Answer{Gate: f.Gate, Verdict: VerdictNo, Text: f.Code + ": " + f.Reason})
+		a.Gate, code, reason = f.Gate, f.Code, f.Reason
+	default:
+		return
 	}
+	if t.words {
+		a.Text = code + ": " + reason
+	}
+	t.answers = append(t.answers, a)
 }
 
 func count(n int, noun string) string {
