@@ -3,7 +3,6 @@ package contract
 import (
 	"regexp/syntax"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/nearest"
@@ -74,20 +73,19 @@ func besideRef() []string {
 func (w *walker) top(schema strictjson.Value) *plan {
 	if defs, ok := schema.Get("$defs"); ok {
 		for name, def := range defs.Members() {
-			w.schema(def, w.base+"/$defs/"+escape(name), decides)
+			w.schema(def, w.base+"/$defs/"+escape(name), decides, false)
 		}
 	}
-	w.schema(schema, w.base, decides)
+	w.schema(schema, w.base, decides, false)
 	if w.cost(schema) > maxCost {
 		w.fault(w.base, "checking one value could take more than %d steps; name definitions less often, and bound lists and patterned texts lower", maxCost)
 	}
 	return w.plan(schema, w.base)
 }
 
-func (w *walker) schema(s strictjson.Value, at string, pos position) { w.check(s, at, pos, false) }
-
-// check is schema for one that may be a named property.
-func (w *walker) check(s strictjson.Value, at string, pos position, property bool) {
+// schema checks one schema and what stands in it; property says that it is the
+// schema of a named property.
+func (w *walker) schema(s strictjson.Value, at string, pos position, property bool) {
 	switch s.Kind() {
 	case strictjson.Object:
 	case strictjson.True:
@@ -262,41 +260,22 @@ func (w *walker) boundedType(s strictjson.Value, at, name string) {
 // children walks what stands inside. Where the type has bounds of its own, the
 // branches of anyOf and oneOf only narrow.
 func (w *walker) children(s strictjson.Value, at string, pos position) {
-	branch := pos
-	if has(s, "type") || has(s, "enum") || has(s, "const") || has(s, "$ref") {
-		branch = narrows
-	}
-	for name, v := range s.Members() {
-		here := at + "/" + escape(name)
-		switch name {
+	for _, b := range subschemas(s) {
+		here, property := pos, false
+		switch b.keyword {
+		case "$defs":
+			continue // top walks them
 		case "properties":
-			for property, child := range v.Members() {
-				w.check(child, here+"/"+escape(property), pos, true)
-			}
-		case "items":
-			w.schema(v, here, pos)
-		case "prefixItems":
-			w.each(v, here, pos)
+			property = true
+		case "items", "prefixItems", "additionalProperties":
 		case "anyOf", "oneOf":
-			w.each(v, here, branch)
-		case "allOf", "dependentSchemas":
-			w.each(v, here, narrows)
-		case "not", "if", "then", "else", "contains", "propertyNames":
-			w.schema(v, here, narrows)
-		case "additionalProperties":
-			if v.Kind() != strictjson.False {
-				w.schema(v, here, pos)
+			if has(s, "type") || has(s, "enum") || has(s, "const") || has(s, "$ref") {
+				here = narrows
 			}
+		default:
+			here = narrows
 		}
-	}
-}
-
-func (w *walker) each(v strictjson.Value, at string, pos position) {
-	for name, s := range v.Members() {
-		w.schema(s, at+"/"+escape(name), pos)
-	}
-	for i, s := range v.Items() {
-		w.schema(s, at+"/"+strconv.Itoa(i), pos)
+		w.schema(b.schema, at+b.pointer, here, property)
 	}
 }
 

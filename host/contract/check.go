@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -258,10 +257,13 @@ func decimal(r *big.Rat) string {
 
 // printable is a name of the model's that may be said back to it: a plain one.
 func printable(name string) string {
-	if regexp.MustCompile(`^[A-Za-z0-9_.-]{1,40}$`).MatchString(name) {
-		return name
+	odd := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '.' && r != '-'
 	}
-	return "(unprintable)"
+	if name == "" || len(name) > 40 || strings.ContainsFunc(name, odd) {
+		return "(unprintable)"
+	}
+	return name
 }
 
 // wordsAt finds the x-words nearest to a place.

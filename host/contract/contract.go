@@ -92,7 +92,7 @@ func Load(folder, shown string) (*Contract, []Fault) {
 func Parse(name string, text []byte) (*Contract, []Fault) {
 	root, err := strictjson.Read(text, strictjson.Default(maxFile))
 	if err != nil {
-		return nil, []Fault{{File: name + stoppedAt(text, err), Text: reasonOf(err)}}
+		return nil, []Fault{unreadable(name, text, err)}
 	}
 	l := &loader{file: name}
 	c := l.contract(root)
@@ -104,24 +104,16 @@ func Parse(name string, text []byte) (*Contract, []Fault) {
 	return c, nil
 }
 
-// stoppedAt is where reading stopped, as ":line:column".
-func stoppedAt(text []byte, err error) string {
+// unreadable is the fault of a file that is not strict JSON, with line and column.
+func unreadable(name string, text []byte, err error) Fault {
 	var e *strictjson.Error
 	if !errors.As(err, &e) || e.Offset > int64(len(text)) {
-		return ""
+		return Fault{File: name, Text: err.Error()}
 	}
 	before := text[:e.Offset]
 	line := bytes.Count(before, []byte("\n")) + 1
 	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
-	return fmt.Sprintf(":%d:%d", line, column)
-}
-
-func reasonOf(err error) string {
-	var e *strictjson.Error
-	if errors.As(err, &e) {
-		return e.Reason
-	}
-	return err.Error()
+	return Fault{File: fmt.Sprintf("%s:%d:%d", name, line, column), Text: e.Reason}
 }
 
 // A loader gathers every fault of one file.
@@ -254,27 +246,6 @@ func (noLoader) Load(string) (any, error) {
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
 	return line
-}
-
-// stripped is a schema as models see it: without our own keywords, wherever a
-// schema stands. A property of that name, and data in enum or const, stay.
-func stripped(s strictjson.Value) strictjson.Value {
-	each := func(v strictjson.Value) strictjson.Value {
-		return v.Map(func(_ string, child strictjson.Value) strictjson.Value { return stripped(child) })
-	}
-	if s.Kind() != strictjson.Object {
-		return s // true and false
-	}
-	return s.Without(ownKeywords()...).Map(func(keyword string, v strictjson.Value) strictjson.Value {
-		switch keyword {
-		case "properties", "$defs", "dependentSchemas", "anyOf", "oneOf", "allOf", "prefixItems":
-			return each(v)
-		case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames":
-			return stripped(v)
-		default:
-			return v
-		}
-	})
 }
 
 func ownKeywords() []string { return []string{"x-tidy", "x-words", "x-secret"} }

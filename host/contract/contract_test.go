@@ -157,6 +157,7 @@ func TestArguments(t *testing.T) {
 		"integers-in-an-array":       {`{"type":"array","maxItems":2,"items":{"type":"integer","minimum":0,"maximum":9}}`, `{"x":[1,1.0]}`, "", "x.1", `x.1 must be a whole number, written without fraction or exponent.`},
 		"integer-or-null-by-anyof":   {`{"anyOf":[{"type":"integer","minimum":0,"maximum":9},{"type":"null"}]}`, `{"x":2.0}`, "", "x", `x must be a whole number, written without fraction or exponent.`},
 		"integers-by-enum":           {`{"enum":[1,2,"many"]}`, `{"x":2.0}`, "", "x", `x must be a whole number, written without fraction or exponent.`},
+		"number-behind-a-ref":        {`{"anyOf":[{"type":"integer","minimum":0,"maximum":9},{"$ref":"#/$defs/n"}]}`, `{"x":2.5}`, `{"x":2.5}`, "", ""},
 		"number-or-integer-branch":   {`{"anyOf":[{"type":"integer","minimum":0,"maximum":9},{"type":"number","minimum":0,"maximum":9}]}`, `{"x":2.5}`, `{"x":2.5}`, "", ""},
 		"hex-by-exact-repeat":        {`{"type":"string","maxLength":1000,"pattern":"^[0-9a-f]{1000}$"}`, `{"x":"` + strings.Repeat("a", 1000) + `"}`, `{"x":"` + strings.Repeat("a", 1000) + `"}`, "", ""},
 		"letters-by-range-repeat":    {`{"type":"string","maxLength":1000,"pattern":"^[\\p{L}\\p{N} .,'-]{1,1000}$"}`, `{"x":"é"}`, `{"x":"é"}`, "", ""},
@@ -186,7 +187,7 @@ func TestArguments(t *testing.T) {
 		"null-is-no-object":          {`{"type":"null"}`, `null`, "", "", `The arguments of t must be one JSON object.`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := load(t, wrap(tt.schema))
+			c := load(t, strings.Replace(wrap(tt.schema), `"properties"`, `"$defs":{"n":{"type":"number","minimum":0,"maximum":9}},"properties"`, 1))
 			for range 20 { // the validator goes through Go maps; the answer must not
 				v, err := c.Arguments(read(t, tt.text))
 				if tt.words == "" {

@@ -21,33 +21,6 @@ const (
 	maxBound    = 1<<31 - 1 // of maxLength and its like; beyond, they would wrap
 )
 
-// A subschema is a schema inside another one.
-type subschema struct {
-	keyword string
-	pointer string // from the outer schema
-	schema  strictjson.Value
-}
-
-// subschemas lists everything in a schema that is a schema again.
-func subschemas(s strictjson.Value) []subschema {
-	var out []subschema
-	for keyword, v := range s.Members() {
-		switch keyword {
-		case "properties", "$defs", "dependentSchemas":
-			for name, child := range v.Members() {
-				out = append(out, subschema{keyword, "/" + keyword + "/" + escape(name), child})
-			}
-		case "anyOf", "oneOf", "allOf", "prefixItems":
-			for i, child := range v.Items() {
-				out = append(out, subschema{keyword, "/" + keyword + "/" + strconv.Itoa(i), child})
-			}
-		case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames":
-			out = append(out, subschema{keyword, "/" + keyword, v})
-		}
-	}
-	return out
-}
-
 // cost counts the steps of checking one value: each schema that it meets, each
 // $ref as often as it is named, what stands in items as often as there are
 // items, and the instructions of patterns. A definition is counted once and

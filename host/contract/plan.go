@@ -31,7 +31,7 @@ const (
 // plan follows properties, items and $ref from a schema. Our keywords count
 // there and nowhere else; see keywords in bounded.go.
 func (w *walker) plan(s strictjson.Value, at string) *plan {
-	p := &plan{names: map[string]*plan{}, whole: w.wholeNumber(s, 0), maxLength: bound(s, "maxLength"), maxItems: bound(s, "maxItems")}
+	p := &plan{names: map[string]*plan{}, whole: w.wholeNumber(s), maxLength: bound(s, "maxLength"), maxItems: bound(s, "maxItems")}
 	if q := w.planOfRef(s, at); q != nil {
 		*p = *q // a $ref stands alone but for our own keywords and notes
 	}

@@ -43,53 +43,48 @@ func (p *plan) quick(v strictjson.Value, at []string) *breach {
 	return nil
 }
 
-const maxWholeDepth = 8 // $ref and branches that wholeNumber follows
+const maxWholeDepth = 8 // $ref and branches that numbers follows
 
 // wholeNumber tells whether a schema takes integers and no other numbers: by
 // its type, by its list of values, or because each branch does.
-func (w *walker) wholeNumber(s strictjson.Value, depth int) bool {
-	if depth > maxWholeDepth {
-		return false
-	}
-	if ref, ok := s.Get("$ref"); ok {
-		target, _ := w.resolve(ref)
-		return w.wholeNumber(target, depth+1)
-	}
-	integer, number := w.numbers(s, depth)
+func (w *walker) wholeNumber(s strictjson.Value) bool {
+	integer, number := w.numbers(s, 0)
 	return integer && !number
 }
 
 // numbers tells whether a schema takes integers, and whether it takes numbers
-// that are none.
+// that are none. Where that is too deep to see it takes both.
 func (w *walker) numbers(s strictjson.Value, depth int) (integer, number bool) {
-	note := func(t strictjson.Value) {
-		integer = integer || isText(t, "integer")
-		number = number || isText(t, "number")
+	if depth > maxWholeDepth {
+		return true, true
+	}
+	note := func(i, n bool) { integer, number = integer || i, number || n }
+	if ref, ok := s.Get("$ref"); ok {
+		target, _ := w.resolve(ref)
+		return w.numbers(target, depth+1)
 	}
 	if types, ok := s.Get("type"); ok {
-		note(types)
+		note(isText(types, "integer"), isText(types, "number"))
 		for _, t := range types.Items() {
-			note(t)
+			note(isText(t, "integer"), isText(t, "number"))
 		}
 		return integer, number
 	}
-	values, _ := s.Get("enum")
-	constant, _ := s.Get("const")
-	list := []strictjson.Value{constant}
-	for _, v := range values.Items() {
-		list = append(list, v)
-	}
-	for _, v := range list {
+	noteValue := func(v strictjson.Value) {
 		if text, _ := v.Text(); v.Kind() == strictjson.Number {
 			whole := !strings.ContainsAny(text, ".eE")
-			integer, number = integer || whole, number || !whole
+			note(whole, !whole)
 		}
+	}
+	constant, _ := s.Get("const")
+	noteValue(constant)
+	values, _ := s.Get("enum")
+	for _, v := range values.Items() {
+		noteValue(v)
 	}
 	for _, b := range subschemas(s) {
 		if b.keyword == "anyOf" || b.keyword == "oneOf" {
-			whole := w.wholeNumber(b.schema, depth+1)
-			i, n := w.numbers(b.schema, depth+1)
-			integer, number = integer || whole || i, number || n
+			note(w.numbers(b.schema, depth+1))
 		}
 	}
 	return integer, number
