@@ -83,20 +83,18 @@ func (r *Records) member(q *recordsRequest, name string, v strictjson.Value) (er
 	case "in":
 		q.in, err = r.columnList(v)
 	case "words":
-		var words string
-		words, err = text(v)
-		q.words, err = wordList(words, err)
+		q.words, err = wordList(v)
 	case "limit":
 		q.limit, err = r.limit(v)
 	case "where":
-		err = r.each(v, func(v strictjson.Value) error { return r.filter(q, v) })
+		err = each(v, func(v strictjson.Value) error { return r.filter(q, v) })
 	case "order":
-		err = r.each(v, func(v strictjson.Value) error { return r.ordering(q, v) })
+		err = each(v, func(v strictjson.Value) error { return r.ordering(q, v) })
 	}
 	return err
 }
 
-func (r *Records) each(v strictjson.Value, read func(strictjson.Value) error) error {
+func each(v strictjson.Value, read func(strictjson.Value) error) error {
 	if v.Kind() != strictjson.Array {
 		return errMembers
 	}
@@ -108,21 +106,24 @@ func (r *Records) each(v strictjson.Value, read func(strictjson.Value) error) er
 	return nil
 }
 
-// wordList splits words at white space, as Unicode has it.
-func wordList(text string, err error) ([]string, error) {
-	words := strings.Fields(text)
-	if err == nil && len(words) > maxParts {
-		err = errTooMany
+// wordList splits words at white space, as Unicode has it, and keeps each once.
+func wordList(v strictjson.Value) ([]string, error) {
+	all, err := text(v)
+	if err != nil {
+		return nil, err
 	}
-	sum := 0
+	words, sum := strings.Fields(all), 0
+	if len(words) > maxParts {
+		return nil, errTooMany
+	}
 	for _, w := range words {
 		n := utf8.RuneCountInString(w)
 		if sum += n; n > maxWord || sum > maxWords || strings.ContainsRune(w, 0) {
-			err = errWord
+			return nil, errWord
 		}
 	}
 	slices.Sort(words)
-	return slices.Compact(words), err
+	return slices.Compact(words), nil
 }
 
 func text(v strictjson.Value) (string, error) {
@@ -146,7 +147,7 @@ func (r *Records) column(v strictjson.Value) (string, error) {
 
 func (r *Records) columnList(v strictjson.Value) ([]string, error) {
 	var names []string
-	err := r.each(v, func(v strictjson.Value) error {
+	err := each(v, func(v strictjson.Value) error {
 		name, err := r.column(v)
 		if err == nil && slices.Contains(names, name) {
 			return errTwice // a guest must not make an answer longer than the table is wide

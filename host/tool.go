@@ -124,12 +124,13 @@ func shownValue(t config.Template) string {
 }
 
 func (t *tool) imports() (own []string, wasi int) {
+	offered := t.manifest.Modules()
 	seen := map[string]bool{} // a module may import a name twice
 	for _, i := range t.manifest.Imports {
 		name := i.Module + "." + i.Name
 		switch {
 		case seen[name]:
-		case slices.Contains(t.manifest.Modules(), i.Module):
+		case slices.Contains(offered, i.Module):
 			own = append(own, name)
 		default:
 			wasi++

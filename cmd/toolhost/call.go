@@ -129,10 +129,9 @@ func statusOf(o host.Outcome) error {
 		return nil
 	case host.Failed:
 		return &status{code: exitFailed}
-	case host.Refused, host.Pending:
+	default:
 		return &status{code: exitNo}
 	}
-	return &status{code: exitNo}
 }
 
 // completeTool offers the tools of the config, without loading anything else.

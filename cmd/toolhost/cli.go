@@ -195,7 +195,7 @@ func (c *cli) open(ctx context.Context) (*host.Host, error) {
 		return nil, err
 	}
 	h, err := host.Open(ctx, c.configPath(), host.Options{
-		Name: c.configName(), Env: c.env, Recorder: c.recorder(), Log: log, Cache: c.cacheFolder(log),
+		Name: c.configName(), Env: c.env, Recorder: c.recorder(), Log: log, Cache: c.cacheFolder(),
 	})
 	if err != nil {
 		return nil, &status{code: exitUsage, err: c.hint(err)}
@@ -222,25 +222,20 @@ func (c *cli) logger() (hclog.Logger, error) {
 	return hclog.New(&hclog.LoggerOptions{Name: "toolhost", Level: level, Output: c.stderr, JSONFormat: c.logJSON}), nil
 }
 
-// cacheFolder is where compiled modules are kept between processes. It holds
-// native code that the host will run, so it is ours alone (mode 0700), or it is
-// not used.
-func (c *cli) cacheFolder(log hclog.Logger) string {
-	folder, set := c.env("TOOLHOST_CACHE")
-	switch {
-	case folder == "off":
+// cacheFolder is where compiled modules are kept between processes; "": nowhere.
+// It holds native code that the host will run: the sandbox makes it, for us
+// alone, or does without.
+func (c *cli) cacheFolder() string {
+	folder, _ := c.env("TOOLHOST_CACHE")
+	switch folder {
+	case "off":
 		return ""
-	case !set || folder == "":
+	case "":
 		base, err := os.UserCacheDir()
 		if err != nil {
 			return ""
 		}
-		folder = filepath.Join(base, "toolhost", "modules")
+		return filepath.Join(base, "toolhost", "modules")
 	}
-	folder = c.path(folder)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		log.Warn("compiled modules are not kept", "folder", folder, "why", err)
-		return ""
-	}
-	return folder
+	return c.path(folder)
 }

@@ -83,7 +83,7 @@ func TestExamplesOfTheCommands(t *testing.T) {
 	if a, b := keys(shown), keys(made); a == "" || a != b {
 		t.Errorf("the outcome has %s, the docs %s", b, a)
 	}
-	if _, p, err := readProposal([]byte(blocks[1][2]), nil, nil); err != nil || p.Tool != "get_order" || string(p.Arguments) != `{"order_id":"LK-581106"}` {
+	if _, p, err := readProposal([]byte(blocks[1][2]), nil); err != nil || p.Tool != "get_order" || string(p.Arguments) != `{"order_id":"LK-581106"}` {
 		t.Errorf("%v %s %v", p.Tool, p.Arguments, err)
 	}
 	if s, err := config.ParseSession("session.toml", []byte(blocks[2][2])); err != nil || s.Attributes["ticket"] != "T-80008" {

@@ -37,12 +37,18 @@ func (c *cli) callLines(ctx context.Context, who sessionFlags) error {
 		} else if err != nil && !errors.Is(err, errLongLine) {
 			return &status{code: exitHost, err: fmt.Errorf("stdin: %w", err)}
 		}
+		if err == nil && len(bytes.TrimSpace(line)) == 0 {
+			continue // a blank line is no proposal and no error
+		}
+		var s host.Session
+		var p host.Proposal
+		if err == nil {
+			s, p, err = readProposal(line, standard)
+		}
 		var out []byte
-		if s, p, bad := readProposal(line, err, standard); bad != nil {
+		if err != nil {
 			unread = true
-			out = append(strictjson.AppendString([]byte(`{"error":`), fmt.Sprintf("line %d: %v", n, bad)), '}')
-		} else if len(bytes.TrimSpace(line)) == 0 {
-			continue
+			out = append(strictjson.AppendString([]byte(`{"error":`), fmt.Sprintf("line %d: %v", n, err)), '}')
 		} else {
 			out = h.Call(ctx, s, p).AppendJSON(nil)
 		}
@@ -86,16 +92,10 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 }
 
 // readProposal reads {"tool","arguments","session"}; standard is who asks where
-// a line does not say. A blank line is no proposal and no error.
-func readProposal(line []byte, err error, standard *host.Session) (host.Session, host.Proposal, error) {
+// a line does not say.
+func readProposal(line []byte, standard *host.Session) (host.Session, host.Proposal, error) {
 	fail := func(format string, args ...any) (host.Session, host.Proposal, error) {
 		return host.Session{}, host.Proposal{}, fmt.Errorf(format, args...)
-	}
-	if err != nil {
-		return fail("%w", err)
-	}
-	if len(bytes.TrimSpace(line)) == 0 {
-		return host.Session{}, host.Proposal{}, nil
 	}
 	v, err := strictjson.Read(line, strictjson.Default(maxStdin))
 	if err != nil {
