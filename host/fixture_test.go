@@ -5,13 +5,14 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	_ "modernc.org/sqlite"
+
+	"github.com/toolhost/toolhost/host/goplugin"
 )
 
 // A desk is a folder with a config, a database and plugins, as an operator has it.
@@ -103,10 +104,7 @@ func buildGuest(source string) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, "plugin.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, ".")
-	cmd.Dir = source
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-	if said, err := cmd.CombinedOutput(); err != nil {
+	if said, err := goplugin.Build(context.Background(), source, out); err != nil {
 		return nil, fmt.Errorf("build %s: %w\n%s", source, err, said)
 	}
 	return os.ReadFile(out)

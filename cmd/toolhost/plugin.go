@@ -10,12 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/goplugin"
 )
 
 func (c *cli) pluginCommand() *cobra.Command {
@@ -52,12 +52,6 @@ exit     0 built, 1 the build failed, 2 usage`,
 	return cmd
 }
 
-// goPlugin is how a Go plugin is compiled. -trimpath and -buildvcs=false make
-// the bytes depend on nothing but the source and the compiler.
-func goPlugin(out string) []string {
-	return []string{"build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, "."}
-}
-
 // buildPlugin compiles one plugin; a failed build leaves the old module alone.
 func (c *cli) buildPlugin(ctx context.Context, dir, shown string) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -72,16 +66,11 @@ func (c *cli) buildPlugin(ctx context.Context, dir, shown string) error {
 	defer done()
 	out := filepath.Join(dir, "."+host.ModuleFile+".new")
 	defer os.Remove(out)
-	cmd := exec.CommandContext(ctx, "go", goPlugin(out)...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Run(); err != nil {
+	if said, err := goplugin.Build(ctx, dir, out); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
 			return &status{code: exitHost, err: errors.New("plugin build: the go command is not on the PATH")}
 		}
-		return &status{code: exitHost, err: fmt.Errorf("plugin build: in %s: %w\n%s", shown, err, strings.TrimSpace(said.String()))}
+		return &status{code: exitHost, err: fmt.Errorf("plugin build: in %s: %w\n%s", shown, err, bytes.TrimSpace(said))}
 	}
 	wasm, err := os.ReadFile(out)
 	if err == nil {

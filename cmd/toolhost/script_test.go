@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/goplugin"
 )
 
 // Scripts are what a user sees. Beside testscript's own commands they have:
@@ -223,10 +224,7 @@ func buildGuest(source string) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, "plugin.wasm")
-	cmd := exec.Command("go", goPlugin(out)...)
-	cmd.Dir = source
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-	if said, err := cmd.CombinedOutput(); err != nil {
+	if said, err := goplugin.Build(context.Background(), source, out); err != nil {
 		return nil, fmt.Errorf("build %s: %w\n%s", source, err, said)
 	}
 	return os.ReadFile(out)

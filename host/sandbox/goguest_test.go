@@ -4,23 +4,21 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/toolhost/toolhost/host/goplugin"
 )
 
 // buildGo builds a Go guest as docs/abi.md says; the first build takes some seconds.
 func buildGo(t testing.TB, folder string) []byte {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "guest.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, ".")
-	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", folder, err, text)
+	if said, err := goplugin.Build(t.Context(), folder, out); err != nil {
+		t.Fatalf("build %s: %v\n%s", folder, err, said)
 	}
 	wasm, err := os.ReadFile(out)
 	if err != nil {
