@@ -1,0 +1,259 @@
+package audit
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// A waiter is one Append that waits for its group to be on disk.
+type waiter struct {
+	event  Event
+	ready  *prepared
+	signal chan signal
+	failed error // of this entry alone
+}
+
+// signal ends a wait: the entry is written, or was not, or the waiter is to
+// write the next group itself.
+type signal struct {
+	lead bool
+	err  error
+}
+
+// A prepared entry lacks only its place in the log.
+type prepared struct {
+	head       []byte
+	sealed     []sealed
+	who        identified
+	people     bool // who is set
+	generation int64
+}
+
+// Append writes an entry. When it returns nil the entry is on disk (A1), when
+// it returns an error the log is as it was (A2).
+//
+// Entries that are appended side by side are written as one group: the first
+// writes while the others gather, and hands on to one of these.
+func (l *Log) Append(e Event) error {
+	if e.Kind == Started {
+		if err := l.roomToEnd(); err != nil {
+			return err
+		}
+	}
+	ready, err := l.prepare(e)
+	if err != nil {
+		return err
+	}
+	w := &waiter{event: e, ready: ready, signal: make(chan signal, 1)}
+	l.queue.Lock()
+	l.waiting = append(l.waiting, w)
+	follower := l.leading
+	l.leading = true
+	l.queue.Unlock()
+	if follower {
+		if s := <-w.signal; !s.lead {
+			return s.err
+		}
+	}
+	l.lead()
+	return (<-w.signal).err
+}
+
+// maxGroup bounds what is written, and held in memory, at once.
+const maxGroup = 512
+
+// lead writes one group, in which the caller's own entry is the first.
+func (l *Log) lead() {
+	l.queue.Lock()
+	if len(l.waiting) > 1 {
+		l.queue.Unlock()
+		runtime.Gosched() // who was just answered may have more: let them join
+		l.queue.Lock()
+	}
+	n := min(len(l.waiting), maxGroup)
+	group := l.waiting[:n:n]
+	l.waiting = l.waiting[n:]
+	l.queue.Unlock()
+
+	l.mu.Lock()
+	l.commit(group)
+	l.mu.Unlock()
+
+	l.queue.Lock()
+	defer l.queue.Unlock()
+	if len(l.waiting) == 0 {
+		l.leading, l.waiting = false, nil
+		return
+	}
+	l.waiting[0].signal <- signal{lead: true}
+}
+
+// commit writes a group and answers each of its waiters, before a checkpoint
+// that may be due. It is called with mu held.
+func (l *Log) commit(group []*waiter) {
+	answered := false
+	answer := func(err error) {
+		answered = true
+		for _, w := range group {
+			w.signal <- signal{err: cmp.Or(w.failed, err)}
+		}
+	}
+	err := l.locked(func() error {
+		if err := l.ready(); err != nil {
+			return err
+		}
+		if err := l.write(group); err != nil {
+			return fmt.Errorf("audit log %s: %w", l.o.Folder, err)
+		}
+		answer(nil)
+		if l.open.sinceCheckpoint() >= int64(l.o.CheckpointEntries) {
+			l.tryCheckpoint()
+		}
+		return nil
+	})
+	switch {
+	case !answered:
+		answer(err)
+	case err != nil:
+		l.o.Log.Error("audit log", "error", err)
+	}
+}
+
+// write puts a group on disk: who is new, what is sealed, the entries.
+func (l *Log) write(group []*waiter) error {
+	now := l.o.Clock()
+	people, generation := l.people.Load(), l.people.Load().current()
+	var entries []*prepared
+	var who []identified
+	for _, w := range group {
+		if w.ready.people && w.ready.generation != generation { // somebody was erased meanwhile
+			if w.ready, w.failed = l.prepareWith(people, w.event); w.failed != nil {
+				continue
+			}
+		}
+		entries = append(entries, w.ready)
+		if w.ready.people {
+			who = append(who, w.ready.who)
+		}
+	}
+	err := people.keep(who, dayOf(now))
+	if err == nil && len(entries) > 0 {
+		err = l.open.append(entries, dayOf(now), !l.unsynced)
+	}
+	if err != nil {
+		l.drop()
+	}
+	return err
+}
+
+// prepare does what needs no lock of the folder: marshal, seal, commit.
+func (l *Log) prepare(e Event) (*prepared, error) {
+	if e.Call == nil {
+		return l.prepareWith(nil, e)
+	}
+	p := l.people.Load()
+	if p == nil {
+		return later(), nil
+	}
+	ready, err := l.prepareWith(p, e)
+	if errors.Is(err, errPeople) {
+		return later(), nil
+	}
+	return ready, err
+}
+
+// later is an entry that its group's leader prepares: people.db is not open
+// now, after an error, or was closed at this moment.
+func later() *prepared { return &prepared{people: true, generation: -1} }
+
+func (l *Log) prepareWith(p *people, e Event) (*prepared, error) {
+	entry := Entry{At: e.At, Kind: e.Kind, Load: e.Load, Call: e.Call}
+	if e.Call == nil {
+		head, err := entry.head()
+		return &prepared{head: head}, err
+	}
+	who, generation, err := p.of(e.Who)
+	if err != nil {
+		return nil, err
+	}
+	out := &prepared{who: who, people: true, generation: generation}
+	call := *e.Call
+	call.Who = who.pseudonyms(call.Who.Role)
+	call.Commitments = map[string]string{}
+	if out.sealed, err = sealFor(who, e); err != nil {
+		return nil, err
+	}
+	for _, part := range out.sealed {
+		for _, c := range part.commitments {
+			call.Commitments[c.name] = c.mac
+		}
+	}
+	entry.Call = &call
+	out.head, err = entry.head()
+	return out, err
+}
+
+// subjectValue is the name of the value that Append adds.
+const subjectValue = "subject"
+
+// sealFor seals an event's values for its person, and the subject for itself
+// where it is another.
+func sealFor(who identified, e Event) ([]sealed, error) {
+	var out []sealed
+	values := e.Values
+	if who.subject != nil {
+		subject := TextValue(subjectValue, e.Who.Subject)
+		if who.subject == who.person {
+			values = append(values[:len(values):len(values)], subject)
+		} else {
+			part, err := sealValues(who.subject, e.Kind, e.Call.ID, []Value{subject})
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, part)
+		}
+	}
+	if len(values) == 0 {
+		return out, nil
+	}
+	part, err := sealValues(who.person, e.Kind, e.Call.ID, values)
+	if err == nil && len(part.blob) > maxSealed {
+		err = errors.New("the values of a call are too large to keep")
+	}
+	return append(out, part), err
+}
+
+func (w identified) pseudonyms(role string) Pseudonyms {
+	out := Pseudonyms{Role: role, Person: w.person.pseudonym}
+	if w.subject != nil {
+		out.Subject = w.subject.pseudonym
+	}
+	if w.tenant != nil {
+		out.Tenant = w.tenant.pseudonym
+	}
+	if w.session != nil {
+		out.Session = w.session.pseudonym
+	}
+	if w.ticket != nil {
+		out.Ticket = w.ticket.pseudonym
+	}
+	return out
+}
+
+// reserve is left on the disk for the end of the calls that have started.
+const reserve = 1 << 20
+
+// roomToEnd refuses a start whose end could not be written.
+func (l *Log) roomToEnd() error {
+	free, err := freeBytes(l.o.Folder)
+	if err == nil && free < reserve {
+		err = fmt.Errorf("only %d bytes are free on its disk", free)
+	}
+	if err != nil {
+		return fmt.Errorf("audit log %s: %s", l.o.Folder, strings.TrimPrefix(err.Error(), "audit log "))
+	}
+	return nil
+}

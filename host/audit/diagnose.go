@@ -1,0 +1,214 @@
+package audit
+
+import (
+	"cmp"
+	"slices"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// diagnose says how the lines differ from what the tree file and their own
+// numbers say. Who changes a line and leaves the tree alone is found by the
+// hash of that very line; who makes the tree anew as well, by the numbers or by
+// the checkpoints.
+func (v *verifier) diagnose(n int64) error {
+	lines := make([]tlog.Hash, 0, n)
+	numbers := make([]int64, 0, n)
+	if _, err := v.eachLine(func(line []byte) error {
+		number := int64(-1)
+		if e, err := ReadEntry(line); err == nil {
+			number = e.Seq
+		}
+		lines, numbers = append(lines, tlog.RecordHash(line)), append(numbers, number)
+		return nil
+	}); err != nil {
+		return err
+	}
+	before := len(v.report.Findings)
+	if leaves := v.leaves(); v.tree != nil {
+		v.alongTree(lines, numbers, leaves)
+	}
+	if len(v.report.Findings) == before {
+		v.alongNumbers(lines, numbers)
+	}
+	return nil
+}
+
+// leaves reads the hashes of lines from the tree file.
+func (v *verifier) leaves() []tlog.Hash {
+	var out []tlog.Hash
+	for n := int64(0); tlog.StoredHashIndex(0, n) < v.hashes; n++ {
+		out = append(out, v.leafInTree(n))
+	}
+	return out
+}
+
+// places gives where each hash stands.
+func places(of []tlog.Hash) map[tlog.Hash]int {
+	out := make(map[tlog.Hash]int, len(of))
+	for i, h := range of {
+		if _, twice := out[h]; !twice {
+			out[h] = i
+		}
+	}
+	return out
+}
+
+// maxFindings is how many differences are told one by one.
+const maxFindings = 100
+
+// alongTree walks lines and leaves side by side.
+func (v *verifier) alongTree(lines []tlog.Hash, numbers []int64, leaves []tlog.Hash) {
+	inLeaves, inLines := places(leaves), places(lines)
+	i, j := 0, 0
+	for i < len(lines) && j < len(leaves) {
+		if len(v.report.Findings) > maxFindings {
+			v.report.found(FaultEdited, entriesFile, int64(i+1), "and more from here on")
+			return
+		}
+		if lines[i] == leaves[j] {
+			i, j = i+1, j+1
+			continue
+		}
+		stands, written := inLeaves[lines[i]]
+		next, follows := inLines[leaves[j]]
+		switch {
+		case written && stands == j+1 && i+1 < len(lines) && lines[i+1] == leaves[j]:
+			v.report.found(FaultSwapped, entriesFile, int64(i+1), "entries %d and %d have changed places", j, j+1)
+			i, j = i+2, j+2
+		case written && stands > j && (!follows || next < i):
+			v.report.found(FaultRemoved, entriesFile, int64(i+1), "%s missing before this line", entriesAre(j, stands))
+			j = stands
+		case written && stands < j:
+			v.report.found(FaultCopied, entriesFile, int64(i+1), "the line is a copy of entry %d", stands)
+			i++
+		case follows && next > i:
+			v.foreign(i, next, numbers)
+			i = next
+		default:
+			v.report.found(FaultEdited, entriesFile, int64(i+1), "%s", editedText(j, numbers[i]))
+			i, j = i+1, j+1
+		}
+	}
+	switch {
+	case i < len(lines) && inLeavesBefore(inLeaves, lines[i], len(leaves)):
+		v.report.found(FaultCopied, entriesFile, int64(i+1), "the line is a copy of entry %d", inLeaves[lines[i]])
+	case i < len(lines) && numbers[i] >= 0 && numbers[i] < int64(j):
+		v.report.found(FaultTwoWriters, entriesFile, int64(i+1), "the line is a second entry %d: two hosts wrote this log without its lock, or the line was put in", numbers[i])
+	case i < len(lines):
+		v.report.found(FaultTree, treeFile, 0, "has no hash of the last %d entries; opening the log makes them", len(lines)-i)
+	case j < len(leaves):
+		v.report.found(FaultCut, entriesFile, int64(len(lines)+1), "%s missing at the end", entriesAre(j, len(leaves)))
+	}
+}
+
+func inLeavesBefore(places map[tlog.Hash]int, h tlog.Hash, n int) bool {
+	at, ok := places[h]
+	return ok && at < n
+}
+
+// foreign tells of lines that were never written where they stand.
+func (v *verifier) foreign(from, to int, numbers []int64) {
+	for i := from; i < to; i++ {
+		text := "the line was put in: the tree has no entry there"
+		if numbers[i] < 0 {
+			text += ", and it is none"
+		}
+		v.report.found(FaultInserted, entriesFile, int64(i+1), "%s", text)
+	}
+}
+
+func editedText(entry int, number int64) string {
+	text := "entry " + itoa(entry) + " is not the one that was written"
+	if number < 0 {
+		text += ", and is no entry any more"
+	}
+	return text
+}
+
+func entriesAre(from, to int) string {
+	if to-from == 1 {
+		return "entry " + itoa(from) + " is"
+	}
+	return "entries " + itoa(from) + " to " + itoa(to-1) + " are"
+}
+
+// alongNumbers holds the lines against their own numbers, where the tree goes
+// with the lines and was made anew by who changed them.
+func (v *verifier) alongNumbers(lines []tlog.Hash, numbers []int64) {
+	first := places(lines)
+	seen := map[int64]bool{}
+	want := int64(0)
+	for i := 0; i < len(numbers); i++ {
+		if len(v.report.Findings) > maxFindings {
+			v.report.found(FaultEdited, entriesFile, int64(i+1), "and more from here on")
+			return
+		}
+		got := numbers[i]
+		switch {
+		case got == want:
+		case got < 0:
+			v.report.found(FaultEdited, entriesFile, int64(i+1), "the line is no entry")
+			got = want
+		case first[lines[i]] < i:
+			v.report.found(FaultCopied, entriesFile, int64(i+1), "the line is a copy of line %d", first[lines[i]]+1)
+			continue
+		case seen[got]:
+			v.report.found(FaultTwoWriters, entriesFile, int64(i+1), "the line is a second entry %d: two hosts wrote this log without its lock, or the line was put in", got)
+			continue
+		case got == want+1 && i+1 < len(numbers) && numbers[i+1] == want:
+			v.report.found(FaultSwapped, entriesFile, int64(i+1), "entries %d and %d have changed places", want, got)
+			seen[got] = true
+			i++
+			got = want + 1
+		case got > want:
+			v.report.found(FaultRemoved, entriesFile, int64(i+1), "%s missing before this line", entriesAre(int(want), int(got)))
+		default:
+			v.report.found(FaultEdited, entriesFile, int64(i+1), "holds entry %d, expected %d", got, want)
+		}
+		seen[got] = true
+		want = got + 1
+	}
+}
+
+// holdNotes tells of the checkpoints that the log is not what they say.
+func (v *verifier) holdNotes(n int64) {
+	good, bad := int64(0), int64(-1) // the last that fits before the first that does not
+	slices.SortStableFunc(v.notes, func(a, b *signedNote) int { return cmp.Compare(a.Entries, b.Entries) })
+	for _, c := range v.notes {
+		if c.known && c.wrong && c.kept == "" {
+			bad = c.Entries
+			break
+		}
+		if c.known && !c.wrong {
+			good = c.Entries
+		}
+	}
+	for _, c := range v.notes {
+		switch {
+		case c.Entries == 0:
+		case !c.known && c.kept != "":
+			v.report.found(FaultCut, c.kept, 0, "the checkpoint is of %d entries, the log holds %d: its end was cut off", c.Entries, n)
+		case !c.known:
+			v.report.found(FaultCut, checkpointsFile, int64(c.number), "checkpoint %d is of %d entries, the log holds %d: its end was cut off", c.number, c.Entries, n)
+		case c.wrong && c.kept != "" && bad < 0:
+			v.report.found(FaultForked, c.kept, 0, "the checkpoint of %d entries is of another history of this log: it was written again and signed, or two copies of it went on apart", c.Entries)
+		case c.wrong && c.kept != "":
+			v.report.found(FaultRewritten, c.kept, 0, "the checkpoint of %d entries does not fit the log", c.Entries)
+		case !c.wrong && c.kept != "":
+			v.report.Kept++
+		case !c.wrong:
+			v.report.Signed = max(v.report.Signed, c.Entries)
+		}
+	}
+	if bad >= 0 {
+		v.report.found(FaultRewritten, entriesFile, good+1, "checkpoints say that %s changed: that of %d entries does not fit", someOf(good, bad), bad)
+	}
+}
+
+func someOf(good, bad int64) string {
+	if bad-good == 1 {
+		return "entry " + itoa(int(good)) + " was"
+	}
+	return "some of the entries " + itoa(int(good)) + " to " + itoa(int(bad-1)) + " were"
+}

@@ -1,0 +1,216 @@
+package audit
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Version is the schema of the lines; docs/audit.md describes it field by field.
+const Version = 1
+
+// Kind says what an entry tells.
+type Kind string
+
+// The kinds of entries.
+const (
+	Begun     Kind = "begun"     // the first entry of a log
+	Loaded    Kind = "loaded"    // a config has loaded whole
+	Started   Kind = "started"   // every gate has agreed, the guest starts now
+	Ended     Kind = "ended"     // a call's or an explanation's end; its answer leaves now
+	Recovered Kind = "recovered" // what a crash had left was put right
+	Erased    Kind = "erased"    // a person's key is deleted
+	Expired   Kind = "expired"   // old values are deleted
+)
+
+// Entry is one line of the log. The fields of it and of what it holds stand in
+// the order of their JSON names, so that what is written is canonical.
+type Entry struct {
+	At        time.Time   `json:"at"`
+	Begin     *BeginInfo  `json:"begin,omitzero"`
+	Call      *Call       `json:"call,omitzero"`
+	Erasure   *Erasure    `json:"erasure,omitzero"`
+	Expiry    *Expiry     `json:"expiry,omitzero"`
+	Kind      Kind        `json:"kind"`
+	Load      *LoadInfo   `json:"load,omitzero"`
+	Recovery  *Recovery   `json:"recovery,omitzero"`
+	Sealed    []SealedRef `json:"sealed,omitempty"` // the log fills it in
+	Seq       int64       `json:"seq"`              // from 0; the log fills it in
+	SchemaVer int         `json:"v"`                // the log fills it in
+}
+
+// BeginInfo names the log.
+type BeginInfo struct {
+	Origin string `json:"origin"` // as in its checkpoints
+}
+
+// LoadInfo says which policy is in force from now on.
+type LoadInfo struct {
+	Config  string            `json:"config"` // digest of the config's bytes
+	Program string            `json:"program"`
+	Tools   map[string]Policy `json:"tools"`
+}
+
+// Policy pins what a tool was. Each is "sha256:" and hex.
+type Policy struct {
+	Contract string `json:"contract"`
+	Module   string `json:"module"`
+	Resolved string `json:"resolved"` // all that the config says of the tool, resolved
+}
+
+// Call is one call, at its start or at its end.
+type Call struct {
+	ArgumentBytes int               `json:"argument_bytes"`
+	Began         time.Time         `json:"began"`
+	Code          string            `json:"code,omitempty"`
+	Commitments   map[string]string `json:"commitments,omitempty"` // the log fills it in
+	Config        string            `json:"config"`                // digest
+	Ended         time.Time         `json:"ended,omitzero"`
+	Explained     bool              `json:"explained,omitzero"` // no guest could run
+	Gate          string            `json:"gate,omitempty"`     // that ended it
+	Gates         []GateAnswer      `json:"gates"`
+	ID            string            `json:"id"`
+	Outcome       string            `json:"outcome,omitempty"`
+	Policy        *Policy           `json:"policy,omitzero"` // none where the tool is unknown
+	Ran           bool              `json:"ran,omitzero"`    // the guest was started
+	Tool          string            `json:"tool,omitempty"`  // empty where there is none of that name
+	Usage         *Usage            `json:"usage,omitzero"`
+	Uses          []Use             `json:"uses,omitempty"`
+	Who           Pseudonyms        `json:"who"` // the log fills it in, the role excepted
+}
+
+// GateAnswer is one gate's answer: "ok", "no", or "-" where there was nothing to decide.
+type GateAnswer struct {
+	Gate    string `json:"gate"`
+	Place   string `json:"place,omitempty"` // the line of the config that decided
+	Verdict string `json:"verdict"`
+}
+
+// Usage is what a guest used.
+type Usage struct {
+	Fuel         uint64 `json:"fuel"`
+	HostCalls    int    `json:"host_calls"`
+	MemoryBytes  int64  `json:"memory_bytes"`
+	Microseconds int64  `json:"us"`
+}
+
+// Use counts a guest's requests of one kind to one capability.
+type Use struct {
+	Capability string `json:"capability,omitempty"` // empty where the guest named none that there is
+	Count      int    `json:"count"`
+	Function   string `json:"function"`
+	Status     string `json:"status"`
+}
+
+// Pseudonyms stand for who asked. They are random; people.db alone knows whose
+// they are.
+type Pseudonyms struct {
+	Person  string `json:"person,omitempty"` // the customer, else the subject
+	Role    string `json:"role,omitempty"`   // a role that the config knows, as it is
+	Session string `json:"session,omitempty"`
+	Subject string `json:"subject,omitempty"`
+	Tenant  string `json:"tenant,omitempty"`
+	Ticket  string `json:"ticket,omitempty"`
+}
+
+// SealedRef says where sealed values lie.
+type SealedRef struct {
+	At     int64  `json:"at"` // offset in the file
+	Bytes  int    `json:"bytes"`
+	File   string `json:"file"`   // a day, in values/
+	Person string `json:"person"` // the pseudonym of whose key seals them
+}
+
+// Recovery says what was put right.
+type Recovery struct {
+	CheckpointBytes int64 `json:"checkpoint_bytes"` // of a torn checkpoint, cut
+	EntryBytes      int64 `json:"entry_bytes"`      // of a torn last line, cut
+	Hashes          int64 `json:"hashes"`           // of the tree, written anew
+}
+
+// Erasure says whose key was deleted.
+type Erasure struct {
+	Person string `json:"person"`
+	UID    int    `json:"uid"` // of the operator on this machine; -1 where there are none
+}
+
+// Expiry says which values are gone.
+type Expiry struct {
+	Before string `json:"before"` // the first day that stays
+	Files  int    `json:"files"`
+	People int    `json:"people"` // whose pseudonyms nobody can tell any more
+}
+
+// lineTail ends every line as it is first written out; the log puts its own
+// part in its place, which sorts last.
+const lineTail = `"seq":0,"v":0}`
+
+// head is a line up to what the log fills in.
+func (e *Entry) head() ([]byte, error) {
+	e.Sealed, e.Seq, e.SchemaVer = nil, 0, 0
+	e.At = plainTime(e.At)
+	if c := e.Call; c != nil {
+		c.Began, c.Ended = plainTime(c.Began), plainTime(c.Ended)
+	}
+	line, err := json.Marshal(e, json.Deterministic(true), jsontext.AllowInvalidUTF8(false))
+	if err != nil {
+		return nil, fmt.Errorf("an entry cannot be written as JSON: %w", err)
+	}
+	head, ok := bytes.CutSuffix(line, []byte(lineTail))
+	if !ok {
+		return nil, fmt.Errorf("an entry ends with %q", line[max(0, len(line)-len(lineTail)):])
+	}
+	return head, nil
+}
+
+// plainTime has what a line keeps of a time: UTC, to the microsecond.
+func plainTime(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.UTC().Truncate(time.Microsecond)
+}
+
+// appendTail completes a line, without its end.
+func appendTail(line []byte, seq int64, sealed []SealedRef) []byte {
+	if len(sealed) > 0 {
+		line = append(line, `"sealed":[`...)
+		for i, s := range sealed {
+			if i > 0 {
+				line = append(line, ',')
+			}
+			line = append(line, `{"at":`...)
+			line = strconv.AppendInt(line, s.At, 10)
+			line = append(line, `,"bytes":`...)
+			line = strconv.AppendInt(line, int64(s.Bytes), 10)
+			line = append(line, `,"file":"`...)
+			line = append(line, s.File...)
+			line = append(line, `","person":"`...)
+			line = append(line, s.Person...)
+			line = append(line, `"}`...)
+		}
+		line = append(line, `],`...)
+	}
+	line = append(line, `"seq":`...)
+	line = strconv.AppendInt(line, seq, 10)
+	line = append(line, `,"v":`...)
+	line = strconv.AppendInt(line, Version, 10)
+	return append(line, '}')
+}
+
+// ReadEntry reads one line. Fields that this version does not know are errors:
+// a line says nothing that nobody reads.
+func ReadEntry(line []byte) (*Entry, error) {
+	var e Entry
+	if err := json.Unmarshal(line, &e, json.RejectUnknownMembers(true)); err != nil {
+		return nil, err
+	}
+	if e.SchemaVer != Version {
+		return nil, fmt.Errorf("the entry is of version %d, this toolhost knows %d", e.SchemaVer, Version)
+	}
+	return &e, nil
+}

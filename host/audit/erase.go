@@ -1,0 +1,159 @@
+package audit
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// Person says whose values to erase: exactly one of Customer, Subject and
+// Nobody, which is who asked without being named. Where Tenant is nil the
+// person must be of one tenant only.
+type Person struct {
+	Customer, Subject string
+	Nobody            bool
+	Tenant            *string
+}
+
+func (p Person) kind() (kind, value string) {
+	switch {
+	case p.Customer != "":
+		return kindCustomer, p.Customer
+	case p.Subject != "":
+		return kindSubject, p.Subject
+	}
+	return kindNobody, ""
+}
+
+// Errors of Erase.
+var (
+	ErrNoSuchPerson   = errors.New("the log knows nobody of that name (any more)")
+	ErrSeveralTenants = errors.New("several tenants have somebody of that name; say which tenant")
+)
+
+// Erase deletes a person's key and pseudonyms: nobody can read what was sealed,
+// nor tell whose it was. It gives the pseudonym that stays in the log. The
+// entry is written first; a crash between the two is made good by who opens
+// the log next.
+func (l *Log) Erase(who Person) (pseudonym string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err = l.locked(func() error {
+		if err := l.ready(); err != nil {
+			return err
+		}
+		if pseudonym, err = l.people.Load().markErasing(who); err != nil {
+			return err
+		}
+		return l.finishErasures()
+	})
+	return pseudonym, err
+}
+
+// finishErasures writes the entry of each erasure that has begun, and deletes.
+func (l *Log) finishErasures() error {
+	marked, err := l.people.Load().erasing()
+	if err != nil {
+		return err
+	}
+	for _, pseudonym := range marked {
+		if err := l.own(Entry{Kind: Erased, Erasure: &Erasure{Person: pseudonym, UID: os.Getuid()}}); err != nil {
+			l.drop()
+			return err
+		}
+	}
+	if len(marked) == 0 {
+		return nil
+	}
+	return l.people.Load().removeErasing()
+}
+
+// markErasing begins an erasure: from here on the row is nobody's.
+func (p *people) markErasing(who Person) (pseudonym string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	kind, value := who.kind()
+	rows, err := p.db.Query("SELECT id, pseudonym, tenant FROM person WHERE kind = ? AND tag = ?", kind, p.key.tag(kind, value))
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", errPeople, err)
+	}
+	var found []person
+	for rows.Next() {
+		var one person
+		if err := rows.Scan(&one.id, &one.pseudonym, &one.tenant); err != nil {
+			_ = rows.Close() // the first error is the one to tell
+			return "", fmt.Errorf("%w: %w", errPeople, err)
+		}
+		if who.Tenant == nil || p.inTenant(&one, *who.Tenant) {
+			found = append(found, one)
+		}
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return "", fmt.Errorf("%w: %w", errPeople, err)
+	}
+	switch len(found) {
+	case 0:
+		return "", ErrNoSuchPerson
+	case 1:
+	default:
+		return "", ErrSeveralTenants
+	}
+	p.forget()
+	if _, err := p.db.Exec("UPDATE person SET erasing = 1 WHERE id = ?", found[0].id); err != nil {
+		return "", fmt.Errorf("%w: %w", errPeople, err)
+	}
+	return found[0].pseudonym, nil
+}
+
+// erasing gives the pseudonyms of erasures that have begun.
+func (p *people) erasing() ([]string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	rows, err := p.db.Query("SELECT pseudonym FROM person WHERE erasing = 1")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errPeople, err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var one string
+		if err := rows.Scan(&one); err != nil {
+			return nil, fmt.Errorf("%w: %w", errPeople, err)
+		}
+		out = append(out, one)
+	}
+	return out, rows.Err()
+}
+
+func (p *people) removeErasing() error { return p.remove("erasing = 1") }
+
+// unseen counts the people who were not seen since a day.
+func (p *people) unseen(before string) (n int, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err = p.db.QueryRow("SELECT (SELECT count(*) FROM person WHERE seen < ?) + (SELECT count(*) FROM name WHERE seen < ?)", before, before).Scan(&n)
+	return n, err
+}
+
+func (p *people) removeUnseen(before string) error {
+	if err := p.remove("seen < ?", before); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, err := p.db.Exec("DELETE FROM name WHERE seen < ?", before)
+	return err
+}
+
+// remove deletes rows, so that no byte of a key stays in the file: what is
+// deleted is overwritten, and the journal truncated.
+func (p *people) remove(where string, args ...any) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forget()
+	return p.transaction(func(tx *sql.Tx) error {
+		_, err := tx.Exec("DELETE FROM person WHERE "+where, args...)
+		return err
+	})
+}

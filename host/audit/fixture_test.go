@@ -1,0 +1,100 @@
+package audit
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/toolhost/toolhost/host/state"
+)
+
+// A bench is a folder with all that a log needs.
+type place struct{ dir string }
+
+func newPlace(t testing.TB) place {
+	t.Helper()
+	return place{t.TempDir()}
+}
+
+func (p place) path(name string) string { return filepath.Join(p.dir, name) }
+func (p place) folder() string          { return p.path("audit") }
+
+func (p place) options(t testing.TB) Options {
+	t.Helper()
+	s, err := state.Open(p.path("state/state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return Options{Folder: p.folder(), Key: p.path("keys/audit.key"), State: s, CheckpointTime: time.Hour}
+}
+
+func (p place) open(t testing.TB, change ...func(*Options)) *Log {
+	t.Helper()
+	o := p.options(t)
+	for _, c := range change {
+		c(&o)
+	}
+	l, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ended is the end of the n-th call of a customer.
+func ended(n int, customer string) Event {
+	now := time.Date(2026, 11, 30, 8, 0, 0, n*1000, time.UTC)
+	return Event{
+		Kind: Ended, At: now,
+		Who: Who{Customer: customer, Subject: customer, Tenant: "larkfield", Session: "s-" + customer, Ticket: "T-" + customer},
+		Call: &Call{
+			ID: fmt.Sprintf("CALL%022d", n), Began: now, Ended: now, Tool: "get_order", ArgumentBytes: 24,
+			Config: "sha256:" + strings.Repeat("ab", 32), Policy: &Policy{Contract: "sha256:" + strings.Repeat("cd", 32), Module: "sha256:" + strings.Repeat("ef", 32), Resolved: "sha256:" + strings.Repeat("01", 32)},
+			Outcome: "ok", Ran: true, Usage: &Usage{Microseconds: 4200, MemoryBytes: 1 << 20, HostCalls: 3},
+			Gates: []GateAnswer{{Gate: "session", Verdict: "ok"}, {Gate: "contract", Verdict: "ok"}, {Gate: "caller", Verdict: "ok"}, {Gate: "rules", Verdict: "-"}, {Gate: "capability", Verdict: "ok"}, {Gate: "approval", Verdict: "-"}, {Gate: "plugin", Verdict: "ok"}, {Gate: "result", Verdict: "ok"}},
+			Uses:  []Use{{Capability: "orders", Count: 1, Function: "records.get", Status: "ok"}},
+			Who:   Pseudonyms{Role: "customer"},
+		},
+		Values: []Value{
+			{Name: "arguments", JSON: []byte(fmt.Sprintf(`{"order_id":"LK-%06d"}`, n))},
+			{Name: "result", JSON: []byte(fmt.Sprintf(`{"ok":true,"order":{"order_id":"LK-%06d","status":"shipped","ordered_on":"2026-10-01","total":101.05,"items":"4 garden chairs"}}`, n))},
+		},
+	}
+}
+
+// appendAll appends entries side by side.
+func appendAll(t testing.TB, l *Log, n, sideBySide int) {
+	t.Helper()
+	var wait sync.WaitGroup
+	errs := make(chan error, n)
+	next := make(chan int)
+	for range sideBySide {
+		wait.Go(func() {
+			for i := range next {
+				if err := l.Append(ended(i, fmt.Sprintf("C-%05d", i%7))); err != nil {
+					errs <- err
+				}
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wait.Wait()
+	close(errs)
+	for err := range errs {
+		t.Fatal(err)
+	}
+}

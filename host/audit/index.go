@@ -1,0 +1,203 @@
+package audit
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// index.db is made from entries.jsonl and says at which byte of it an entry
+// stands. It may be deleted, and is made anew where it is damaged or of another
+// log. It holds short hashes of ids and pseudonyms, so that what it finds is
+// held against the entry itself.
+
+const indexFile = "index.db"
+
+// indexVersion is the schema's; an index of another one is made anew.
+const indexVersion = 1
+
+const indexSchema = `
+CREATE TABLE IF NOT EXISTS upto (
+	one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL,
+	entries INTEGER NOT NULL, bytes INTEGER NOT NULL, last_at INTEGER NOT NULL, last BLOB NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS entry (
+	seq INTEGER PRIMARY KEY, pos INTEGER NOT NULL, len INTEGER NOT NULL,
+	at INTEGER NOT NULL,                -- microseconds since 1970
+	kind TEXT NOT NULL, tool TEXT NOT NULL, outcome TEXT NOT NULL, code TEXT NOT NULL,
+	call INTEGER, person INTEGER, subject INTEGER, tenant INTEGER, session INTEGER, ticket INTEGER
+) STRICT;
+CREATE INDEX IF NOT EXISTS entry_at ON entry (at);
+CREATE INDEX IF NOT EXISTS entry_call ON entry (call) WHERE call IS NOT NULL;
+CREATE INDEX IF NOT EXISTS entry_person ON entry (person) WHERE person IS NOT NULL;
+CREATE INDEX IF NOT EXISTS entry_subject ON entry (subject) WHERE subject IS NOT NULL;
+CREATE INDEX IF NOT EXISTS entry_session ON entry (session) WHERE session IS NOT NULL;
+CREATE INDEX IF NOT EXISTS entry_ticket ON entry (ticket) WHERE ticket IS NOT NULL;`
+
+// short is what the index holds of an id; nil of none.
+func short(id string) any {
+	if id == "" {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(id))
+	return int64(binary.BigEndian.Uint64(sum[:8])) //nolint:gosec // any 64 bits will do
+}
+
+// An index is open index.db.
+type index struct {
+	folder string
+	db     *sql.DB
+}
+
+// openIndex opens the index and makes it anew where it cannot be used. In a
+// folder that cannot be written it is made in memory.
+func openIndex(folder string) (*index, error) {
+	path := filepath.Join(folder, indexFile)
+	db, err := openIndexFile(path)
+	if err != nil {
+		_ = os.Remove(path) // it is made from the lines again
+		db, err = openIndexFile(path)
+	}
+	if err != nil {
+		db, err = openIndexFile(":memory:")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", indexFile, err)
+	}
+	return &index{folder: folder, db: db}, nil
+}
+
+func openIndexFile(path string) (*sql.DB, error) {
+	if path != ":memory:" {
+		if f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+			return nil, err
+		} else if err := f.Close(); err != nil {
+			return nil, err
+		}
+	}
+	db, err := sql.Open("sqlite", indexName(path))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	version := 0
+	err = errors.Join(execute(db, indexSchema), db.QueryRow("SELECT coalesce(max(version), ?) FROM upto", indexVersion).Scan(&version))
+	if err == nil && version != indexVersion {
+		err = fmt.Errorf("is of version %d", version)
+	}
+	if err != nil {
+		_ = db.Close() // the first error is the one to tell
+		return nil, err
+	}
+	return db, nil
+}
+
+func execute(db *sql.DB, statement string, args ...any) error {
+	_, err := db.Exec(statement, args...)
+	return err
+}
+
+func (x *index) close() error { return x.db.Close() }
+
+// catchUp takes in the lines that the index does not have yet.
+func (x *index) catchUp() error {
+	lines, err := os.Open(filepath.Join(x.folder, entriesFile))
+	if err != nil {
+		return err
+	}
+	defer lines.Close()
+	info, err := lines.Stat()
+	if err != nil {
+		return err
+	}
+	tx, err := x.db.BeginTx(context.Background(), nil)
+	if err != nil {
+		return fmt.Errorf("%s: %w", indexFile, err)
+	}
+	if err := takeIn(tx, lines, info.Size()); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// takeIn reads from where the index ends to where the lines do.
+func takeIn(tx *sql.Tx, lines *os.File, size int64) error {
+	var seq, at, lastAt int64
+	var last []byte
+	err := tx.QueryRow("SELECT entries, bytes, last_at, last FROM upto").Scan(&seq, &at, &lastAt, &last)
+	switch {
+	case err != nil && !errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("%s: %w", indexFile, err)
+	case err == nil && !endsWith(lines, lastAt, at, last): // another log, or one that was put right
+		seq, at = 0, 0
+		if _, err := tx.Exec("DELETE FROM entry"); err != nil {
+			return fmt.Errorf("%s: %w", indexFile, err)
+		}
+	case at == size:
+		return nil
+	}
+	insert, err := tx.Prepare("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+	if err != nil {
+		return fmt.Errorf("%s: %w", indexFile, err)
+	}
+	in := bufio.NewReaderSize(io.NewSectionReader(lines, at, size-at), 1<<20)
+	for {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			break // what is left is not whole
+		} else if err != nil {
+			return err
+		}
+		text := line[:len(line)-1]
+		if err := indexLine(insert, seq, at, text); err != nil {
+			return fmt.Errorf("%s, line %d: %w; see: toolhost audit verify", entriesFile, seq+1, err)
+		}
+		hash := tlog.RecordHash(text)
+		last, lastAt = hash[:], at
+		seq, at = seq+1, at+int64(len(line))
+	}
+	if seq == 0 {
+		return nil
+	}
+	_, err = tx.Exec(`INSERT OR REPLACE INTO upto VALUES (1, ?, ?, ?, ?, ?)`, indexVersion, seq, at, lastAt, last)
+	return err
+}
+
+// endsWith tells whether the line from start to end is the last that the index took in.
+func endsWith(lines *os.File, start, end int64, last []byte) bool {
+	if end <= start || end-start > maxLine {
+		return false
+	}
+	line := make([]byte, end-start)
+	if _, err := lines.ReadAt(line, start); err != nil {
+		return false
+	}
+	hash := tlog.RecordHash(line[:len(line)-1])
+	return string(hash[:]) == string(last)
+}
+
+// maxLine is longer than any line.
+const maxLine = 4 << 20
+
+func indexLine(insert *sql.Stmt, seq, pos int64, line []byte) error {
+	e, err := ReadEntry(line)
+	if err != nil {
+		return err
+	}
+	c := e.Call
+	if c == nil {
+		c = &Call{}
+	}
+	_, err = insert.Exec(seq, pos, len(line), e.At.UnixMicro(), string(e.Kind), c.Tool, c.Outcome, c.Code,
+		short(c.ID), short(c.Who.Person), short(c.Who.Subject), short(c.Who.Tenant), short(c.Who.Session), short(c.Who.Ticket))
+	return err
+}

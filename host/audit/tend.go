@@ -1,0 +1,233 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/hashicorp/go-hclog"
+)
+
+// What a log does beside the calls: checkpoints by time, the warning before the
+// disk is full, the end of old values, the index.
+
+// takeLock takes the lock of a folder that another process may hold.
+func takeLock(l *flock.Flock, most time.Duration) error {
+	if ok, err := l.TryLock(); ok || err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	_, err := l.TryLockContext(ctx, time.Millisecond)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("another process has held its lock for %s", most)
+	}
+	return err
+}
+
+// tend runs until Close.
+func (l *Log) tend() {
+	period := min(max(l.o.CheckpointTime/4, 50*time.Millisecond), 15*time.Second)
+	ticker := time.NewTicker(period)
+	defer ticker.Stop()
+	var warned time.Time
+	expired := ""
+	for {
+		warned = l.warnOfDisk(warned)
+		if today := dayOf(l.o.Clock()); l.o.KeepDays > 0 && today != expired {
+			if err := l.Expire(); err != nil {
+				l.o.Log.Error("old values of the audit log cannot be deleted", "error", err)
+			} else {
+				expired = today
+			}
+		}
+		select {
+		case <-l.stop:
+			return
+		case <-ticker.C:
+		}
+		l.mu.Lock()
+		if l.open != nil && l.open.sinceCheckpoint() > 0 && l.o.Clock().Sub(l.open.last.Time) >= l.o.CheckpointTime {
+			l.checkpointNow()
+		}
+		l.mu.Unlock()
+	}
+}
+
+func (l *Log) checkpointNow() {
+	err := l.locked(func() error {
+		if err := l.ready(); err != nil {
+			return err
+		}
+		l.tryCheckpoint()
+		return nil
+	})
+	if err != nil {
+		l.o.Log.Error("audit log", "error", err)
+	}
+}
+
+func (l *Log) tryCheckpoint() {
+	if err := l.checkpoint(); err != nil {
+		l.o.Log.Error("the audit log has no new checkpoint", "error", err)
+	}
+}
+
+// checkpoint signs what the log holds now. It is called with mu and the lock held.
+func (l *Log) checkpoint() error {
+	root, err := l.open.edge.root(l.open.entries)
+	if err != nil {
+		return err
+	}
+	c := Checkpoint{Origin: l.key.origin(), Entries: l.open.entries, Root: root, Bytes: l.open.bytes, Time: l.o.Clock()}
+	signed, err := c.sign(l.key.signer)
+	if err != nil {
+		return err
+	}
+	if err := l.open.keepCheckpoint(c, signed); err != nil {
+		return fmt.Errorf("%s: %w", checkpointsFile, err)
+	}
+	l.sender.send(signed)
+	if err := l.o.State.KeepCheckpoint(c.Entries, signed); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (f *openLog) keepCheckpoint(c Checkpoint, signed []byte) error {
+	info, err := f.checkpoints.Stat()
+	if err != nil {
+		return err
+	}
+	_, err = f.checkpoints.WriteAt(signed, info.Size())
+	if err == nil {
+		err = errors.Join(f.tree.Sync(), f.checkpoints.Sync())
+	}
+	if err != nil {
+		return errors.Join(err, f.checkpoints.Truncate(info.Size()))
+	}
+	f.last = c
+	return nil
+}
+
+// diskWarning is how often the warning comes again.
+const diskWarning = 10 * time.Minute
+
+func (l *Log) warnOfDisk(last time.Time) time.Time {
+	now := l.o.Clock()
+	if l.o.WarnFree <= 0 || now.Sub(last) < diskWarning {
+		return last
+	}
+	free, err := freeBytes(l.o.Folder)
+	if err != nil || free >= l.o.WarnFree {
+		return last
+	}
+	l.o.Log.Warn("the audit log's disk is nearly full; when it is, every call is refused", "folder", l.o.Folder, "free_bytes", free, "warn_free", l.o.WarnFree)
+	return now
+}
+
+// Expire deletes the values of days that are over, and the pseudonyms of who
+// was not seen since. The log itself stays, and says so.
+func (l *Log) Expire() error {
+	if l.o.KeepDays <= 0 {
+		return nil
+	}
+	before := dayOf(l.o.Clock().AddDate(0, 0, -l.o.KeepDays))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.locked(func() error {
+		if err := l.ready(); err != nil {
+			return err
+		}
+		files, err := expiredFiles(l.o.Folder, before)
+		if err != nil {
+			return err
+		}
+		gone, err := l.people.Load().unseen(before)
+		if err != nil || len(files)+gone == 0 {
+			return err
+		}
+		if err := l.own(Entry{Kind: Expired, Expiry: &Expiry{Before: before, Files: len(files), People: gone}}); err != nil {
+			l.drop()
+			return err
+		}
+		for _, file := range files {
+			err = errors.Join(err, os.Remove(file))
+		}
+		return errors.Join(err, syncFolder(filepath.Join(l.o.Folder, valuesFolder)), l.people.Load().removeUnseen(before))
+	})
+}
+
+// A sender hands checkpoints to the command of the config, one at a time.
+type sender struct {
+	command []string
+	log     hclog.Logger
+	notes   chan []byte
+	done    chan struct{}
+}
+
+// What a command that hangs can hold up.
+const (
+	sendTime  = 10 * time.Second
+	sendQueue = 1000
+)
+
+func newSender(command []string, log hclog.Logger) *sender {
+	s := &sender{command: command, log: log, notes: make(chan []byte, sendQueue), done: make(chan struct{})}
+	go s.run()
+	return s
+}
+
+func (s *sender) send(note []byte) {
+	if len(s.command) == 0 {
+		return
+	}
+	select {
+	case s.notes <- note:
+	default:
+		s.log.Error("a checkpoint was not sent: the checkpoint command is too slow; a later one covers it")
+	}
+}
+
+func (s *sender) run() {
+	defer close(s.done)
+	for note := range s.notes {
+		if err := s.one(note); err != nil {
+			s.log.Error("the checkpoint command failed; a later checkpoint covers this one", "command", s.command[0], "error", err)
+		}
+	}
+}
+
+// one runs the command, without a shell, with a checkpoint on its stdin. Of the
+// environment it gets what finds programs and a home, and no secret.
+func (s *sender) one(note []byte) error {
+	ctx, cancel := context.WithTimeout(context.Background(), sendTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.command[0], s.command[1:]...)
+	cmd.Stdin = bytes.NewReader(note)
+	cmd.WaitDelay = time.Second
+	for _, name := range []string{"PATH", "HOME", "LANG", "TZ"} {
+		if v, ok := os.LookupEnv(name); ok {
+			cmd.Env = append(cmd.Env, name+"="+v)
+		}
+	}
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	err := cmd.Run()
+	if err != nil && said.Len() > 0 {
+		err = fmt.Errorf("%w: %q", err, said.Bytes()[:min(said.Len(), 300)])
+	}
+	return err
+}
+
+// close sends what is waiting.
+func (s *sender) close() {
+	close(s.notes)
+	<-s.done
+}

@@ -1,0 +1,109 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+)
+
+// values/ has one file for each day, in UTC, in which sealed texts lie one after
+// the other. An entry says where its own are; what no entry names is the rest
+// of a crash, and sealed.
+
+const valuesFolder = "values"
+
+var dayForm = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
+
+func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+
+// A valueFile is the file of one day, open to append.
+type valueFile struct {
+	day  string
+	file *os.File
+}
+
+// of opens the file of a day, and closes yesterday's.
+func (v *valueFile) of(folder, day string) error {
+	if v.day == day && v.file != nil {
+		return nil
+	}
+	v.close()
+	dir := filepath.Join(folder, valuesFolder)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, day), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := syncFolder(dir); err != nil {
+		_ = f.Close() // the first error is the one to tell
+		return err
+	}
+	v.day, v.file = day, f
+	return nil
+}
+
+// append puts texts at the end of the file and gives where it began. What
+// could not be written whole is cut off again.
+func (v *valueFile) append(data []byte, sync bool) (at int64, err error) {
+	at, err = v.file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, err
+	}
+	_, err = v.file.WriteAt(data, at)
+	if err == nil && sync {
+		err = v.file.Sync()
+	}
+	if err != nil {
+		return 0, errors.Join(err, v.file.Truncate(at))
+	}
+	return at, nil
+}
+
+func (v *valueFile) close() {
+	if v.file != nil {
+		_ = v.file.Close() // every write was synced
+	}
+	v.day, v.file = "", nil
+}
+
+// readValue reads sealed bytes. The error tells os.ErrNotExist where the day's
+// file is gone.
+func readValue(folder string, at SealedRef) ([]byte, error) {
+	if !dayForm.MatchString(at.File) || at.At < 0 || at.Bytes <= 0 || at.Bytes > maxSealed {
+		return nil, fmt.Errorf("no sealed values can lie at %q, %d", at.File, at.At)
+	}
+	f, err := os.Open(filepath.Join(folder, valuesFolder, at.File))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	blob := make([]byte, at.Bytes)
+	if _, err := f.ReadAt(blob, at.At); err != nil {
+		return nil, fmt.Errorf("values/%s: %w", at.File, err)
+	}
+	return blob, nil
+}
+
+// maxSealed bounds what is sealed of one event.
+const maxSealed = 64 << 20
+
+// expiredFiles gives the files of days before the given one.
+func expiredFiles(folder, before string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(folder, valuesFolder))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	var out []string
+	for _, e := range entries {
+		if dayForm.MatchString(e.Name()) && e.Name() < before {
+			out = append(out, filepath.Join(folder, valuesFolder, e.Name()))
+		}
+	}
+	return out, err
+}

@@ -1,0 +1,117 @@
+package audit
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// A valueCheck looks into what is sealed: all of it must open and fit its
+// commitments, or be gone by an entry that says so.
+type valueCheck struct {
+	folder  string
+	people  *people
+	report  *Report
+	keys    map[string]*person // by pseudonym; nil: gone
+	missing []gonePart
+	erased  map[string]bool // pseudonyms that an entry says were erased
+	before  string          // values of earlier days have expired
+}
+
+// A gonePart waits for the entry that says why it is gone.
+type gonePart struct {
+	seq         int64
+	person, day string
+	key         bool // the key is gone, else the file
+}
+
+func newValueCheck(folder string, k *key, r *Report) (*valueCheck, error) {
+	p, err := readPeople(filepath.Join(folder, peopleFile), k)
+	if errors.Is(err, os.ErrNotExist) {
+		r.found(FaultValues, peopleFile, 0, "is not there: no value can be opened")
+		return nil, nil //nolint:nilnil // there is nothing to look with
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Values.Looked = true
+	return &valueCheck{folder: folder, people: p, report: r, keys: map[string]*person{}, erased: map[string]bool{}}, nil
+}
+
+func (c *valueCheck) look(e *Entry) {
+	if e.Erasure != nil {
+		c.erased[e.Erasure.Person] = true
+	}
+	if e.Expiry != nil {
+		c.before = max(c.before, e.Expiry.Before)
+	}
+	committed := 0
+	whole := true
+	for _, ref := range e.Sealed {
+		n, ok := c.part(e, ref)
+		committed += n
+		whole = whole && ok
+	}
+	if e.Call != nil && whole && committed != len(e.Call.Commitments) {
+		c.report.found(FaultValues, entriesFile, e.Seq+1, "entry %d commits to %d values, %d are sealed", e.Seq, len(e.Call.Commitments), committed)
+	}
+}
+
+// part opens one sealed text and gives how many values it has.
+func (c *valueCheck) part(e *Entry, ref SealedRef) (n int, whole bool) {
+	by, known := c.keys[ref.Person]
+	if !known {
+		var err error
+		if by, err = c.people.byPseudonym(ref.Person); err != nil {
+			c.report.found(FaultValues, peopleFile, 0, "%v", err)
+		}
+		c.keys[ref.Person] = by
+	}
+	if by == nil {
+		c.missing = append(c.missing, gonePart{e.Seq, ref.Person, ref.File, true})
+		return 0, false
+	}
+	blob, err := readValue(c.folder, ref)
+	if errors.Is(err, os.ErrNotExist) {
+		c.missing = append(c.missing, gonePart{e.Seq, ref.Person, ref.File, false})
+		return 0, false
+	}
+	var values []Value
+	if err == nil {
+		values, err = openSealed(by, e, blob)
+	}
+	if err != nil {
+		c.report.found(FaultValues, valuesFolder+"/"+ref.File, 0, "what is sealed for entry %d, at byte %d: %v", e.Seq, ref.At, err)
+		return 0, false
+	}
+	c.report.Values.Whole++
+	return len(values), true
+}
+
+// end holds what is gone against the entries that say so.
+func (c *valueCheck) end() {
+	lost := map[string]bool{}
+	for _, m := range c.missing {
+		switch {
+		case c.erased[m.person]:
+			c.report.Values.Erased++
+		case m.day < c.before:
+			c.report.Values.Expired++
+		case m.key && !lost[m.person]:
+			lost[m.person] = true
+			c.report.found(FaultValues, peopleFile, 0, "the key of %s is gone, and no entry says that it was erased (entry %d needs it)", m.person, m.seq)
+		case !m.key && !lost[m.day]:
+			lost[m.day] = true
+			c.report.found(FaultValues, valuesFolder+"/"+m.day, 0, "is gone, and no entry says that it has expired (entry %d needs it)", m.seq)
+		}
+	}
+}
+
+func (c *valueCheck) close() {
+	if c != nil {
+		_ = c.people.close() // only read
+	}
+}
