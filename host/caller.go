@@ -42,7 +42,7 @@ func (h *Host) checkCaller(ctx context.Context, c checked) (asked, error) {
 	if err := a.rows(ctx); err != nil {
 		return asked{}, err
 	}
-	c.trail.ok(GateCaller, a.describe)
+	c.trail.ok(GateCaller, a.describe())
 	return a, nil
 }
 

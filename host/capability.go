@@ -30,7 +30,7 @@ func (h *Host) checkCapability(a asked) (bounded, error) {
 		}
 		b.reach[g.kind.Name][g.Capability] = g.records.Reach(a.scopes[i], only)
 	}
-	a.trail.ok(GateCapability, b.describe)
+	a.trail.ok(GateCapability, b.describe())
 	return b, nil
 }
 

@@ -31,17 +31,19 @@ func (h *Host) checkContract(e entered) (checked, error) {
 	if err != nil {
 		return checked{}, t.misfit(err)
 	}
-	e.trail.ok(GateContract, func() string {
-		if args.Len() == 0 {
-			return "fits the closed contract: no arguments"
-		}
-		var names []string
-		for name := range args.Members() {
-			names = append(names, name)
-		}
-		return strings.Join(append([]string{"fits the closed contract:"}, names...), " ")
-	})
+	e.trail.ok(GateContract, argumentNames(args))
 	return checked{entered: e, tool: t, args: args}, nil
+}
+
+func argumentNames(args strictjson.Value) string {
+	if args.Len() == 0 {
+		return "fits the closed contract: no arguments"
+	}
+	names := []string{"fits the closed contract:"}
+	for name := range args.Members() {
+		names = append(names, name)
+	}
+	return strings.Join(names, " ")
 }
 
 // readArguments is the only place where argument text is read.

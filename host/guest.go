@@ -27,6 +27,7 @@ type guest struct {
 
 func newGuest(b bounded, rec *Record, log hclog.Logger) *guest {
 	hide := newHider(b.tool.contract.Secrets(b.args))
+	rec.hide = hide
 	return &guest{bounded: b, rec: rec, log: log, hide: hide, output: &guestOutput{log: log, hide: hide}}
 }
 
@@ -118,7 +119,7 @@ func (g *guest) capability(ctx context.Context, module, function string, request
 	}
 	use := Use{
 		Capability: cut(g.hide.text([]byte(name)), 64), Function: module + "." + function,
-		Status: answer.Status.Word(), Reason: answer.Reason,
+		Status: answer.Status.Word(), Reason: g.hide.text([]byte(answer.Reason)),
 	}
 	if err != nil {
 		use.Status, use.Reason = codeUnavailable, err.Error()

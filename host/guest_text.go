@@ -70,6 +70,24 @@ func (h *hider) text(said []byte) string {
 	return cut(h.replacer.Replace(cut(string(said), maxGuestText+h.longest)), maxGuestText)
 }
 
+// value is a result without the secrets, in whatever text or number they stand.
+// What is too short to be cut out of a text is hidden where it is the whole.
+func (h *hider) value(v strictjson.Value) strictjson.Value {
+	if h == nil || h.replacer == nil && !h.withhold {
+		return v
+	}
+	if text, scalar := v.Text(); scalar {
+		switch {
+		case h.withhold:
+			return strictjson.Text(withheld)
+		case h.replacer.Replace(text) != text:
+			return strictjson.Text(h.replacer.Replace(text))
+		}
+		return v
+	}
+	return v.Map(func(_ string, child strictjson.Value) strictjson.Value { return h.value(child) })
+}
+
 // logLine logs what a guest gave to toolhost.log: {"level","message"}, or any
 // text as it is. All of it is at our level debug: guests are not to be heard
 // unless an operator asks.

@@ -23,6 +23,7 @@ type Host struct {
 	databases map[string]*capabilities.Database
 	directory *directory // nil: none
 	recorder  Recorder
+	audit     *auditRecorder // nil where Options.Recorder took its place
 	log       hclog.Logger
 	clock     func() time.Time
 	newID     func() string
@@ -32,30 +33,24 @@ type Host struct {
 // first gate that says no ends the call; no guest code runs before the last of
 // them. The outcome is recorded before Call returns.
 func (h *Host) Call(ctx context.Context, s Session, p Proposal) Outcome {
-	outcome, _ := h.run(ctx, s, p, false)
+	outcome, _ := h.Trace(ctx, s, p)
 	return outcome
 }
 
-// Trace is Call with each gate's answer in words, for a person to read.
+// Trace is Call with each gate's answer, for a person to read.
 func (h *Host) Trace(ctx context.Context, s Session, p Proposal) (Outcome, []Answer) {
-	return h.run(ctx, s, p, true)
-}
-
-func (h *Host) run(ctx context.Context, s Session, p Proposal, words bool) (Outcome, []Answer) {
-	rec := h.begin(s, p)
-	t := &trail{words: words}
+	rec, t := h.begin(s, p), &trail{}
 	res, err := h.decide(ctx, s, p, rec, t)
-	return h.end(ctx, rec, t, res, err), t.answers
+	return h.end(ctx, p, rec, t, res, err), t.answers
 }
 
 // Explain decides as Call does and stops before the plugin: no guest code
 // runs. It is recorded too.
 func (h *Host) Explain(ctx context.Context, s Session, p Proposal) (Outcome, []Answer) {
-	rec := h.begin(s, p)
+	rec, t := h.begin(s, p), &trail{}
 	rec.Explained = true
-	t := &trail{words: true}
 	_, err := h.admit(ctx, s, p, rec, t)
-	return h.end(ctx, rec, t, nil, err), t.answers
+	return h.end(ctx, p, rec, t, nil, err), t.answers
 }
 
 // decide is the path of a call; see doc.go. Only admit and decide know the
@@ -101,7 +96,7 @@ func (h *Host) begin(s Session, p Proposal) *Record {
 		CallID: h.newID(), Began: h.clock(), Session: s, Tool: shortTool(p.Tool), Raw: len(p.Arguments), Config: h.config.Digest,
 	}
 	if t, ok := h.tools[p.Tool]; ok {
-		rec.Policy = t.policy()
+		rec.Policy = t.policy
 	}
 	return rec
 }
@@ -116,15 +111,18 @@ func shortTool(name string) string {
 }
 
 // end makes the outcome of what the gates said, and records it before it leaves.
-func (h *Host) end(ctx context.Context, rec *Record, t *trail, result []byte, err error) Outcome {
+func (h *Host) end(ctx context.Context, p Proposal, rec *Record, t *trail, result []byte, err error) Outcome {
 	o := Outcome{State: OK, Tool: rec.Tool, Result: result, CallID: rec.CallID, Usage: rec.Usage}
 	if err != nil {
 		t.no(err)
 		o = h.ending(ctx, rec, o, err)
 	}
 	rec.Ended, rec.State, rec.Gate, rec.Code, rec.Reason, rec.Field = h.clock(), o.State, o.Gate, o.Code, o.Reason, o.Field
-	rec.Answers = withoutWords(t.answers)
-	rec.Result = h.redacted(rec.Tool, o)
+	rec.Answers = t.answers
+	rec.Result = h.redacted(rec, o)
+	if rec.Arguments.Kind() != strictjson.Object {
+		rec.Proposal = h.proposalText(p)
+	}
 	if err := h.recorder.Ended(rec); err != nil {
 		refusal := &Refusal{Gate: GateAudit, Code: codeAuditUnavailable, Reason: err.Error()}
 		t.no(refusal)
@@ -178,14 +176,6 @@ func (h *Host) words(ctx context.Context, rec *Record, o Outcome, r *Refusal) st
 	return wordsNotAvailable
 }
 
-func withoutWords(answers []Answer) []Answer {
-	out := make([]Answer, len(answers))
-	for i, a := range answers {
-		out[i] = Answer{Gate: a.Gate, Verdict: a.Verdict, Place: a.Place}
-	}
-	return out
-}
-
 // Tools gives the tools that a session may use now, by name.
 func (h *Host) Tools(ctx context.Context, s Session) []Tool {
 	var out []Tool
@@ -210,6 +200,9 @@ func (h *Host) ToolNames() []string {
 	return names
 }
 
+// CanRecord says what keeps calls from being recorded; nil: nothing.
+func (h *Host) CanRecord() error { return lookAtAudit(h.config) }
+
 // Attributes gives the session attributes that the config may name.
 func (h *Host) Attributes() []string { return slices.Clone(h.config.Attributes) }
 
@@ -227,6 +220,41 @@ func (h *Host) Shown(p Proposal) string {
 	return string(t.contract.RedactedArguments(args).AppendJSON(nil))
 }
 
+// maxProposal is how much of an argument text that was not read is kept.
+const maxProposal = 16 << 10
+
+// proposalText is an argument text as it may be kept: where no tool is named
+// whose contract says what in it is secret, only if no tool has secrets.
+func (h *Host) proposalText(p Proposal) string {
+	text := h.Shown(p)
+	if _, known := h.tools[p.Tool]; !known && h.secretive() {
+		text = "(" + count(len(p.Arguments), "byte") + ")"
+	}
+	if len(text) > maxProposal {
+		text = cut(text, maxProposal) + "..."
+	}
+	return text
+}
+
+func (h *Host) secretive() bool {
+	for _, t := range h.tools {
+		if t.contract.Secretive() {
+			return true
+		}
+	}
+	return false
+}
+
+// knowsRole tells whether a role is one that the config names.
+func (h *Host) knowsRole(role string) bool {
+	for _, t := range h.tools {
+		if slices.Contains(t.Callers, role) {
+			return true
+		}
+	}
+	return false
+}
+
 // Close gives back what the host holds. No call may run any more.
 func (h *Host) Close() error {
 	var errs []error
@@ -237,6 +265,9 @@ func (h *Host) Close() error {
 	}
 	for _, db := range h.databases {
 		errs = append(errs, db.Close())
+	}
+	if h.audit != nil {
+		errs = append(errs, h.audit.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -22,7 +22,9 @@ import (
 type Options struct {
 	Name     string                      // of the config in faults and places; "": its base name
 	Env      func(string) (string, bool) // for {env.X}; nil: every variable is unset
-	Recorder Recorder                    // required
+	Recorder Recorder                    // nil: the audit log that the config describes
+	Also     Recorder                    // told before it; nil: none
+	Program  string                      // who loads, for the record
 	Log      hclog.Logger                // nil: none
 	Cache    string                      // folder for compiled modules, of mode 0700; "": none
 	Clock    func() time.Time            // nil: time.Now
@@ -33,9 +35,6 @@ type Options struct {
 // wrong the error is a *config.Faults with all of it, and nothing is loaded
 // (I11). No guest code runs.
 func Open(ctx context.Context, path string, o Options) (*Host, error) {
-	if o.Recorder == nil {
-		return nil, errors.New("a host without a recorder refuses every call; give Options.Recorder")
-	}
 	c, err := config.Load(path, config.Options{Name: o.Name, Env: o.Env, ReservedCodes: reservedCodes()})
 	var faults *config.Faults
 	if errors.As(err, &faults) {
@@ -56,7 +55,10 @@ func Open(ctx context.Context, path string, o Options) (*Host, error) {
 		_ = h.Close() // the faults are what to tell
 		return nil, &config.Faults{List: inOrder(l.faults)}
 	}
-	if err := h.recordLoad(); err != nil {
+	for _, t := range h.tools {
+		t.policy = h.resolve(t)
+	}
+	if err := h.recordLoad(o.Program); err != nil {
 		_ = h.Close()
 		return nil, fmt.Errorf("the load could not be recorded: %w", err)
 	}
@@ -99,16 +101,23 @@ func newHost(c *config.Config, o Options) *Host {
 	if h.clock == nil {
 		h.clock = time.Now
 	}
+	if h.recorder == nil {
+		h.audit = &auditRecorder{host: h}
+		h.recorder = h.audit
+	}
+	if o.Also != nil {
+		h.recorder = Also(o.Also, h.recorder)
+	}
 	if h.newID == nil {
 		h.newID = rand.Text // 128 bits
 	}
 	return h
 }
 
-func (h *Host) recordLoad() error {
-	load := Load{Time: h.clock(), Config: h.config.Digest, Tools: map[string]Policy{}}
+func (h *Host) recordLoad(program string) error {
+	load := Load{Time: h.clock(), Program: program, Config: h.config.Digest, Tools: map[string]Policy{}}
 	for name, t := range h.tools {
-		load.Tools[name] = t.policy()
+		load.Tools[name] = t.policy
 	}
 	return h.recorder.Loaded(load)
 }

@@ -35,6 +35,16 @@ func (g Gate) String() string {
 	return [...]string{"", "session", "contract", "caller", "rules", "capability", "approval", "plugin", "result", "audit"}[g]
 }
 
+// GateNamed is the gate of a word; NoGate where no gate has it.
+func GateNamed(word string) Gate {
+	for g := GateSession; g <= GateAudit; g++ {
+		if g.String() == word {
+			return g
+		}
+	}
+	return NoGate
+}
+
 // State is how a call ended. The zero State is a refusal (I2).
 type State uint8
 

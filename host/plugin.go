@@ -19,6 +19,7 @@ type answered struct {
 }
 
 func (h *Host) runPlugin(ctx context.Context, b bounded, rec *Record) (answered, error) {
+	rec.Answers = b.trail.answers
 	if err := h.recorder.Started(rec); err != nil { // I10
 		return answered{}, &Refusal{Gate: GateAudit, Code: codeAuditUnavailable, Reason: err.Error()}
 	}
@@ -37,9 +38,7 @@ func (h *Host) runPlugin(ctx context.Context, b bounded, rec *Record) (answered,
 	if err := g.ended(status, err); err != nil {
 		return answered{}, err
 	}
-	b.trail.ok(GatePlugin, func() string {
-		return fmt.Sprintf("%.1f ms, %s", float64(usage.Time.Microseconds())/1000, count(usage.HostCalls, "host call"))
-	})
+	b.trail.ok(GatePlugin, fmt.Sprintf("%.1f ms, %s", float64(usage.Time.Microseconds())/1000, count(usage.HostCalls, "host call")))
 	return answered{bounded: b, given: g.given, result: g.result}, nil
 }
 

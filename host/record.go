@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -21,15 +22,17 @@ type Recorder interface {
 
 // Load says which policy is in force.
 type Load struct {
-	Time   time.Time
-	Config string            // digest of the config
-	Tools  map[string]Policy // by tool
+	Time    time.Time
+	Program string            // who loaded it
+	Config  string            // digest of the config
+	Tools   map[string]Policy // by tool
 }
 
 // Policy pins what a tool was when a call was decided. Each is "sha256:...".
 type Policy struct {
-	Module   string
 	Contract string
+	Module   string
+	Resolved string // all that the config says of the tool, with what it refers to
 }
 
 // Record is one call as it is kept. It is the recorder's own after Ended.
@@ -42,9 +45,10 @@ type Record struct {
 	Tool      string
 	Raw       int              // bytes of the argument text
 	Arguments strictjson.Value // as read, x-secret taken out; no value where they were not read
+	Proposal  string           // the argument text where it was not read, cut and without secrets
 	Config    string           // digest
 	Policy    Policy           // zero where the tool is unknown
-	Answers   []Answer         // each gate's, in order, without words
+	Answers   []Answer         // each gate's, in order
 	State     State
 	Gate      Gate
 	Code      string
@@ -53,7 +57,9 @@ type Record struct {
 	Started   bool // the guest was started
 	Usage     Usage
 	Uses      []Use
-	Result    []byte // what the model gets, x-secret taken out
+	Result    []byte // what the model gets, secrets taken out
+
+	hide *hider // of the call's secret arguments; nil where no guest was started
 }
 
 // Use is one request of a guest to a capability.
@@ -62,6 +68,45 @@ type Use struct {
 	Function   string // "records.get"
 	Status     string
 	Reason     string // why the status is not ok
+}
+
+// LookOnly is the recorder of a host that is opened to look at its tools: it
+// records nothing, and so every call is refused.
+func LookOnly() Recorder { return lookOnly{} }
+
+type lookOnly struct{}
+
+func (lookOnly) Loaded(Load) error { return nil }
+
+func (lookOnly) Started(*Record) error { return errLookOnly }
+
+func (lookOnly) Ended(*Record) error { return errLookOnly }
+
+var errLookOnly = errors.New("the host was opened to look at its tools only")
+
+// Also is a recorder that tells another one first. What either cannot record
+// is refused.
+func Also(first, second Recorder) Recorder { return both{first, second} }
+
+type both struct{ first, second Recorder }
+
+func (b both) Loaded(l Load) error {
+	return firstError(b.first.Loaded(l), func() error { return b.second.Loaded(l) })
+}
+
+func (b both) Started(r *Record) error {
+	return firstError(b.first.Started(r), func() error { return b.second.Started(r) })
+}
+
+func (b both) Ended(r *Record) error {
+	return firstError(b.first.Ended(r), func() error { return b.second.Ended(r) })
+}
+
+func firstError(err error, then func() error) error {
+	if err != nil {
+		return err
+	}
+	return then()
 }
 
 // MemoryRecorder keeps the last records in memory, for tests and for a process

@@ -31,7 +31,7 @@ func (h *Host) checkResult(a answered) ([]byte, error) {
 	if err := a.tool.contract.Result(v); err != nil {
 		return nil, invalidResult(err)
 	}
-	a.trail.ok(GateResult, func() string { return fmt.Sprintf("fits the contract, %d of %d characters", n, most) })
+	a.trail.ok(GateResult, fmt.Sprintf("fits the contract, %d of %d characters", n, most))
 	return out, nil
 }
 
@@ -53,15 +53,16 @@ func envelope(v strictjson.Value) []byte {
 	return append(v.AppendMembers(b), '}')
 }
 
-// redacted is the result as it may be stored.
-func (h *Host) redacted(name string, o Outcome) []byte {
-	t, ok := h.tools[name]
-	if !ok || o.State != OK || !t.contract.SecretResult() {
+// redacted is the result as it may be stored: without what the contract marks,
+// and without the call's secret arguments, wherever the guest has put them.
+func (h *Host) redacted(rec *Record, o Outcome) []byte {
+	t, ok := h.tools[rec.Tool]
+	if !ok || o.State != OK || !t.contract.SecretResult() && rec.hide == nil {
 		return o.Result
 	}
 	v, err := strictjson.Read(o.Result, strictjson.Default(len(o.Result)))
 	if err != nil {
 		return nil
 	}
-	return t.contract.RedactedResult(v).AppendJSON(nil)
+	return rec.hide.value(t.contract.RedactedResult(v)).AppendJSON(nil)
 }

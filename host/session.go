@@ -39,7 +39,7 @@ func (h *Host) enterSession(s Session, p Proposal, callID string, t *trail) (ent
 	if s.ID == "" {
 		s.ID = callID
 	}
-	t.ok(GateSession, func() string { return "no bounds in this version" })
+	t.ok(GateSession, "no bounds in this version")
 	return entered{session: s, proposal: p, id: callID, trail: t}, nil
 }
 

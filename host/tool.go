@@ -24,6 +24,7 @@ type tool struct {
 	manifest     *sandbox.Manifest
 	module       *sandbox.Module
 	grants       []*grant
+	policy       Policy
 }
 
 // A grant is one capability given to one tool, with what narrows it.
@@ -48,10 +49,6 @@ func (g *grant) reasons() {
 	for _, c := range g.clauses {
 		g.failing = append(g.failing, g.Capability+": the row's "+c.Column+" is not "+shownValue(c.Is))
 	}
-}
-
-func (t *tool) policy() Policy {
-	return Policy{Module: t.manifest.Digest, Contract: t.contract.Digest}
 }
 
 // Tool is what a model sees of a tool, and its effect.

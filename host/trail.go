@@ -21,23 +21,15 @@ const (
 type Answer struct {
 	Gate    Gate
 	Verdict Verdict
-	Text    string       // for people, with the values that decided; only where it was asked for
+	Text    string       // for people, with the values that decided; sealed in the record
 	Place   config.Place // of what decided
 }
 
-// A trail gathers the gates' answers. Words cost time and hold values, so they
-// are made only for explain and the demo.
-type trail struct {
-	answers []Answer
-	words   bool
-}
+// A trail gathers the gates' answers.
+type trail struct{ answers []Answer }
 
-func (t *trail) ok(g Gate, words func() string) {
-	a := Answer{Gate: g, Verdict: VerdictOK}
-	if t.words {
-		a.Text = words()
-	}
-	t.answers = append(t.answers, a)
+func (t *trail) ok(g Gate, words string) {
+	t.answers = append(t.answers, Answer{Gate: g, Verdict: VerdictOK, Text: words})
 }
 
 func (t *trail) none(g Gate, words string) {
@@ -58,9 +50,7 @@ func (t *trail) no(err error) {
 	default:
 		return
 	}
-	if t.words {
-		a.Text = code + ": " + reason
-	}
+	a.Text = code + ": " + reason
 	t.answers = append(t.answers, a)
 }
 

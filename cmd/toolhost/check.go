@@ -16,13 +16,14 @@ func (c *cli) checkCommand() *cobra.Command {
 		Use:                   "check",
 		Short:                 "Load everything and say what is wrong, or what each tool can reach; runs no guest code",
 		Long: `Loads the config, the contracts and the modules, holds imports against grants and
-columns against tables, and compiles. Every fault is told, with file and line.
+columns against tables, compiles, and looks whether calls could be recorded. Every
+fault is told, with file and line.
 
 exit     0 nothing is wrong, 2 something is`,
 		Example: `  toolhost check --config config.toml`,
 		Args:    exactly(0, "check takes no argument; see: toolhost check --help"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			h, err := c.open(cmd.Context())
+			h, err := c.look(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -44,6 +45,9 @@ exit     0 nothing is wrong, 2 something is`,
 					fmt.Fprintln(c.stdout, "  note     its source is newer than the module; build it again?")
 				}
 				fmt.Fprintln(c.stdout)
+			}
+			if err := h.CanRecord(); err != nil {
+				return &status{code: exitUsage, err: fmt.Errorf("%w\n1 fault; every call would be refused: audit_unavailable", err)}
 			}
 			fmt.Fprintf(c.stdout, "no faults\n")
 			return nil

@@ -32,7 +32,7 @@ type cli struct {
 	stdout, stderr io.Writer
 	env            func(string) (string, bool)
 	dir            string                 // relative paths start here
-	recorder       func() host.Recorder   // for each opened host
+	recorder       func() host.Recorder   // told too, by each opened host; nil: none
 	opened         func(*host.Host)       // told of each opened host; nil: nobody
 	terminal       func(w io.Writer) bool // colour and live progress only there
 
@@ -41,9 +41,6 @@ type cli struct {
 	logJSON  bool
 }
 
-// maxRecords are kept by a process that ends with its calls.
-const maxRecords = 1000
-
 func ofProcess() *cli {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -51,7 +48,6 @@ func ofProcess() *cli {
 	}
 	return &cli{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.LookupEnv, dir: dir,
-		recorder: func() host.Recorder { return host.NewMemoryRecorder(maxRecords) },
 		terminal: func(w io.Writer) bool {
 			if s, ok := w.(*sink); ok {
 				w = s.Writer
@@ -132,7 +128,7 @@ func (c *cli) root() *cobra.Command {
 	root.Flags().BoolVar(&version, "version", false, "print the versions, as the command version does")
 	_ = root.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error", "off"}, cobra.ShellCompDirectiveNoFileComp)) // fails only for an unknown flag
 	root.SetUsageTemplate(usageTemplate)
-	root.AddCommand(c.callCommand(), c.explainCommand(), c.toolsCommand(), c.checkCommand(),
+	root.AddCommand(c.callCommand(), c.explainCommand(), c.toolsCommand(), c.checkCommand(), c.auditCommand(),
 		c.demoCommand(), c.initCommand(), c.pluginCommand(), c.versionCommand())
 	root.SetHelpCommand(&cobra.Command{
 		Use: "help [COMMAND]", Hidden: true,
@@ -188,15 +184,25 @@ func (c *cli) configName() string {
 
 func (c *cli) configPath() string { return c.path(c.configName()) }
 
-// open loads the config whole. A host that could be opened must be closed.
-func (c *cli) open(ctx context.Context) (*host.Host, error) {
+// open loads the config whole, to decide calls. A host that could be opened
+// must be closed.
+func (c *cli) open(ctx context.Context) (*host.Host, error) { return c.load(ctx, nil) }
+
+// look loads the config whole and decides no call: nothing is recorded.
+func (c *cli) look(ctx context.Context) (*host.Host, error) { return c.load(ctx, host.LookOnly()) }
+
+func (c *cli) load(ctx context.Context, recorder host.Recorder) (*host.Host, error) {
 	log, err := c.logger()
 	if err != nil {
 		return nil, err
 	}
-	h, err := host.Open(ctx, c.configPath(), host.Options{
-		Name: c.configName(), Env: c.env, Recorder: c.recorder(), Log: log, Cache: c.cacheFolder(),
-	})
+	o := host.Options{
+		Name: c.configName(), Env: c.env, Recorder: recorder, Log: log, Cache: c.cacheFolder(), Program: "toolhost " + ownVersion(),
+	}
+	if c.recorder != nil && recorder == nil {
+		o.Also = c.recorder()
+	}
+	h, err := host.Open(ctx, c.configPath(), o)
 	if err != nil {
 		return nil, &status{code: exitUsage, err: c.hint(err)}
 	}

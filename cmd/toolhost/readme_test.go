@@ -10,8 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/toolhost/toolhost/host"
 )
 
 // Everything that the README shows is done here, in a copy of the checkout: a
@@ -82,7 +80,6 @@ func runConsole(t *testing.T, dir, text string) int {
 		c := &cli{
 			stdin: strings.NewReader(""), stdout: &out, stderr: &out, dir: dir,
 			env:      func(string) (string, bool) { return "", false },
-			recorder: func() host.Recorder { return host.NewMemoryRecorder(maxRecords) },
 			terminal: func(io.Writer) bool { return false },
 		}
 		c.run(context.Background(), words(args))

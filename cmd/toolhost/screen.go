@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -114,4 +115,15 @@ func (c *cli) printAnswers(answers []host.Answer, explained bool) {
 // printResult shows what the model gets.
 func (c *cli) printResult(result []byte) {
 	fmt.Fprintf(c.stdout, "  the model   %s\n", clean(string(result)))
+}
+
+// count writes a number with its noun.
+func count(n int, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "sh"):
+		return strconv.Itoa(n) + " " + noun + "es"
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }

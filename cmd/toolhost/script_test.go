@@ -33,6 +33,8 @@ import (
 //	after-load sql FILE STATEMENT  the same, between the next toolhost's load and its call
 //	interrupt                      the next toolhost's caller goes away when its guest starts
 //	recorder fails|works           whether calls can be recorded from now on
+//	call-id NAME                   put the id of the last toolhost's last call into a variable
+//	edit FILE OLD NEW              put NEW in the place of OLD, which stands there once
 //	records                        print what the last toolhost recorded, one JSON object a line
 //	[!] instantiated TOOL          the last toolhost made an instance of the tool's plugin
 //	reads DATABASE N               the last toolhost made N queries
@@ -71,6 +73,8 @@ func TestScripts(t *testing.T) {
 			"sql":          cmdSQL,
 			"after-load":   cmdAfterLoad,
 			"interrupt":    func(ts *testscript.TestScript, neg bool, _ []string) { must(ts, neg); of(ts).interrupt = true },
+			"call-id":      cmdCallID,
+			"edit":         cmdEdit,
 			"recorder":     cmdRecorder,
 			"records":      cmdRecords,
 			"instantiated": cmdInstantiated,
@@ -122,6 +126,9 @@ type scriptRecorder struct {
 	fails   bool
 	started func()
 }
+
+// maxRecords are kept of one run.
+const maxRecords = 1000
 
 var errDiskFull = errors.New("no space left on device")
 
@@ -306,6 +313,27 @@ func cmdRecorder(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: recorder fails|works")
 	}
 	of(ts).fails = args[0] == "fails"
+}
+
+func cmdCallID(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg)
+	records := of(ts).recorder.Records()
+	if len(args) != 1 || len(records) == 0 {
+		ts.Fatalf("usage: call-id NAME, after a toolhost that decided a call")
+	}
+	ts.Setenv(args[0], records[len(records)-1].CallID)
+}
+
+func cmdEdit(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg)
+	if len(args) != 3 {
+		ts.Fatalf("usage: edit FILE OLD NEW")
+	}
+	text := ts.ReadFile(args[0])
+	if n := strings.Count(text, args[1]); n != 1 {
+		ts.Fatalf("%s holds %q %d times", args[0], args[1], n)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, args[1], args[2], 1)), 0o600))
 }
 
 // cmdRecords prints what does not change from run to run.

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/toolhost/toolhost/host"
 )
 
 // A signal ends a command that waits for its stdin.
@@ -28,7 +26,6 @@ func TestSignalEndsAWaitingRead(t *testing.T) {
 		c := &cli{
 			stdin: in, stdout: io.Discard, stderr: io.Discard, dir: dir,
 			env:      func(string) (string, bool) { return "", false },
-			recorder: func() host.Recorder { return host.NewMemoryRecorder(1) },
 			terminal: func(io.Writer) bool { return false },
 		}
 		ended := make(chan int)

@@ -26,7 +26,7 @@ JSON object in the form of MCP's tools/list result, without toolhost's own keywo
 			if err != nil {
 				return err
 			}
-			h, err := c.open(cmd.Context())
+			h, err := c.look(cmd.Context())
 			if err != nil {
 				return err
 			}

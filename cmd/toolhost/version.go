@@ -23,9 +23,8 @@ func (c *cli) versionCommand() *cobra.Command {
 }
 
 func (c *cli) printVersion() {
-	own, wazero := "unknown", "unknown"
+	wazero := "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {
-		own = info.Main.Version
 		for _, d := range info.Deps {
 			if d.Path == "github.com/tetratelabs/wazero" {
 				wazero = d.Version
@@ -33,5 +32,13 @@ func (c *cli) printVersion() {
 		}
 	}
 	fmt.Fprintf(c.stdout, "toolhost   %s\ngo         %s %s/%s\nwazero     %s\nrewriting  none; a new instance for each call\n",
-		or(own, "(devel)"), runtime.Version(), runtime.GOOS, runtime.GOARCH, wazero)
+		ownVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, wazero)
+}
+
+func ownVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return or(info.Main.Version, "(devel)")
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strings"
 )
 
 // A waiter is one Append that waits for its group to be on disk.
@@ -204,7 +203,7 @@ const subjectValue = "subject"
 func sealFor(who identified, e Event) ([]sealed, error) {
 	var out []sealed
 	values := e.Values
-	if who.subject != nil {
+	if who.subject != nil && !e.GoesOn {
 		subject := TextValue(subjectValue, e.Who.Subject)
 		if who.subject == who.person {
 			values = append(values[:len(values):len(values)], subject)
@@ -248,12 +247,17 @@ const reserve = 1 << 20
 
 // roomToEnd refuses a start whose end could not be written.
 func (l *Log) roomToEnd() error {
-	free, err := freeBytes(l.o.Folder)
+	if err := roomIn(l.o.Folder); err != nil {
+		return fmt.Errorf("audit log %s: %w", l.o.Folder, err)
+	}
+	return nil
+}
+
+// roomIn tells whether the reserve is there.
+func roomIn(folder string) error {
+	free, err := freeBytes(folder)
 	if err == nil && free < reserve {
 		err = fmt.Errorf("only %d bytes are free on its disk", free)
 	}
-	if err != nil {
-		return fmt.Errorf("audit log %s: %s", l.o.Folder, strings.TrimPrefix(err.Error(), "audit log "))
-	}
-	return nil
+	return err
 }

@@ -60,6 +60,9 @@ func openCheckpoint(signed []byte, v note.Verifier) (Checkpoint, error) {
 	case err != nil:
 		return Checkpoint{}, fmt.Errorf("its signature does not fit: %w", err)
 	}
+	if _, err := base64.StdEncoding.Strict().DecodeString(n.Sigs[0].Base64); err != nil {
+		return Checkpoint{}, errNoCheckpoint // there is one way to write it
+	}
 	c, err := parseCheckpoint(n.Text)
 	if err == nil && c.Origin != v.Name() {
 		err = fmt.Errorf("is of the log %q, not of %s", c.Origin, v.Name())

@@ -31,6 +31,9 @@ func (v *verifier) diagnose(n int64) error {
 	if len(v.report.Findings) == before {
 		v.alongNumbers(lines, numbers)
 	}
+	if len(v.report.Findings) == before && v.tree != nil {
+		v.report.found(FaultTree, treeFile, 0, "has other hashes than those of %d entries; delete it, opening the log makes it again", n)
+	}
 	return nil
 }
 
@@ -57,13 +60,32 @@ func places(of []tlog.Hash) map[tlog.Hash]int {
 // maxFindings is how many differences are told one by one.
 const maxFindings = 100
 
+// signed is how many lines, from the first, are what a checkpoint says: the
+// last that fits. Where the tree does not go with one of these, it is the tree
+// that has changed.
+func (v *verifier) signed() int {
+	signed := int64(0)
+	for _, c := range v.notes {
+		if c.known && !c.wrong {
+			signed = max(signed, c.Entries)
+		}
+	}
+	return int(signed)
+}
+
 // alongTree walks lines and leaves side by side.
 func (v *verifier) alongTree(lines []tlog.Hash, numbers []int64, leaves []tlog.Hash) {
+	start := min(v.signed(), len(leaves))
+	for k := range start {
+		if lines[k] != leaves[k] {
+			v.report.found(FaultTree, treeFile, 0, "the hash of entry %d is wrong; delete the file, opening the log makes it again", k)
+			break
+		}
+	}
 	inLeaves, inLines := places(leaves), places(lines)
-	i, j := 0, 0
+	i, j := start, start
 	for i < len(lines) && j < len(leaves) {
-		if len(v.report.Findings) > maxFindings {
-			v.report.found(FaultEdited, entriesFile, int64(i+1), "and more from here on")
+		if v.tooMany(i) {
 			return
 		}
 		if lines[i] == leaves[j] {
@@ -73,9 +95,10 @@ func (v *verifier) alongTree(lines []tlog.Hash, numbers []int64, leaves []tlog.H
 		stands, written := inLeaves[lines[i]]
 		next, follows := inLines[leaves[j]]
 		switch {
-		case written && stands == j+1 && i+1 < len(lines) && lines[i+1] == leaves[j]:
-			v.report.found(FaultSwapped, entriesFile, int64(i+1), "entries %d and %d have changed places", j, j+1)
-			i, j = i+2, j+2
+		case written && stands > j && next == i+stands-j:
+			v.report.found(FaultSwapped, entriesFile, int64(i+1), "entries %d and %d have changed places", j, stands)
+			lines[i], lines[next] = lines[next], lines[i]
+			inLines[lines[i]], inLines[lines[next]] = i, next
 		case written && stands > j && (!follows || next < i):
 			v.report.found(FaultRemoved, entriesFile, int64(i+1), "%s missing before this line", entriesAre(j, stands))
 			j = stands
@@ -90,21 +113,39 @@ func (v *verifier) alongTree(lines []tlog.Hash, numbers []int64, leaves []tlog.H
 			i, j = i+1, j+1
 		}
 	}
+	v.afterTree(lines[i:], i, numbers, leaves, j)
+}
+
+// afterTree tells what is left over when the lines or the leaves end: the lines
+// from i on, or the leaves from j on.
+func (v *verifier) afterTree(lines []tlog.Hash, i int, numbers []int64, leaves []tlog.Hash, j int) {
 	switch {
-	case i < len(lines) && inLeavesBefore(inLeaves, lines[i], len(leaves)):
-		v.report.found(FaultCopied, entriesFile, int64(i+1), "the line is a copy of entry %d", inLeaves[lines[i]])
-	case i < len(lines) && numbers[i] >= 0 && numbers[i] < int64(j):
-		v.report.found(FaultTwoWriters, entriesFile, int64(i+1), "the line is a second entry %d: two hosts wrote this log without its lock, or the line was put in", numbers[i])
-	case i < len(lines):
-		v.report.found(FaultTree, treeFile, 0, "has no hash of the last %d entries; opening the log makes them", len(lines)-i)
-	case j < len(leaves):
-		v.report.found(FaultCut, entriesFile, int64(len(lines)+1), "%s missing at the end", entriesAre(j, len(leaves)))
+	case len(lines) == 0 && j < len(leaves):
+		v.report.found(FaultCut, entriesFile, int64(i+1), "%s missing at the end", entriesAre(j, len(leaves)))
+		return
+	case len(lines) == 0:
+		return
+	}
+	copied, ok := places(leaves)[lines[0]]
+	switch {
+	case ok && i >= v.signed():
+		v.report.found(FaultCopied, entriesFile, int64(i+1), "the line is a copy of entry %d", copied)
+	case numbers[i] >= 0 && numbers[i] < int64(j):
+		v.report.found(FaultTwoWriters, entriesFile, int64(i+1), "%s", secondEntry(numbers[i]))
+	case numbers[i] < 0:
+		v.report.found(FaultInserted, entriesFile, int64(i+1), "the line was put in: the tree has no entry there, and it is none")
+	default:
+		v.report.found(FaultTree, treeFile, 0, "has no hash of the last %d entries; opening the log makes them", len(lines))
 	}
 }
 
-func inLeavesBefore(places map[tlog.Hash]int, h tlog.Hash, n int) bool {
-	at, ok := places[h]
-	return ok && at < n
+// tooMany ends a walk of which enough was told.
+func (v *verifier) tooMany(i int) bool {
+	if len(v.report.Findings) <= maxFindings {
+		return false
+	}
+	v.report.found(FaultEdited, entriesFile, int64(i+1), "and more from here on")
+	return true
 }
 
 // foreign tells of lines that were never written where they stand.
@@ -133,41 +174,54 @@ func entriesAre(from, to int) string {
 	return "entries " + itoa(from) + " to " + itoa(to-1) + " are"
 }
 
+func secondEntry(number int64) string {
+	return "the line is a second entry " + itoa(int(number)) + ": two hosts wrote this log without its lock, or the line was put in"
+}
+
 // alongNumbers holds the lines against their own numbers, where the tree goes
 // with the lines and was made anew by who changed them.
 func (v *verifier) alongNumbers(lines []tlog.Hash, numbers []int64) {
 	first := places(lines)
-	seen := map[int64]bool{}
+	times, seen := map[int64]int{}, map[int64]bool{}
+	for _, number := range numbers {
+		times[number]++
+	}
 	want := int64(0)
-	for i := 0; i < len(numbers); i++ {
-		if len(v.report.Findings) > maxFindings {
-			v.report.found(FaultEdited, entriesFile, int64(i+1), "and more from here on")
+	for i := range numbers {
+		if v.tooMany(i) {
 			return
 		}
-		got := numbers[i]
+		line, got := int64(i+1), numbers[i]
+		isNext := i+1 < len(numbers) && numbers[i+1] == want
+		other := int64(i) + got - want // where the wanted one stands if the two were swapped
 		switch {
 		case got == want:
-		case got < 0:
-			v.report.found(FaultEdited, entriesFile, int64(i+1), "the line is no entry")
-			got = want
-		case first[lines[i]] < i:
-			v.report.found(FaultCopied, entriesFile, int64(i+1), "the line is a copy of line %d", first[lines[i]]+1)
+		case got >= 0 && first[lines[i]] < i:
+			v.report.found(FaultCopied, entriesFile, line, "the line is a copy of line %d", first[lines[i]]+1)
 			continue
 		case seen[got]:
-			v.report.found(FaultTwoWriters, entriesFile, int64(i+1), "the line is a second entry %d: two hosts wrote this log without its lock, or the line was put in", got)
+			v.report.found(FaultTwoWriters, entriesFile, line, "%s", secondEntry(got))
 			continue
-		case got == want+1 && i+1 < len(numbers) && numbers[i+1] == want:
-			v.report.found(FaultSwapped, entriesFile, int64(i+1), "entries %d and %d have changed places", want, got)
-			seen[got] = true
-			i++
-			got = want + 1
-		case got > want:
-			v.report.found(FaultRemoved, entriesFile, int64(i+1), "%s missing before this line", entriesAre(int(want), int(got)))
+		case got > want && times[got] == 1 && other < int64(len(numbers)) && numbers[other] == want:
+			v.report.found(FaultSwapped, entriesFile, line, "entries %d and %d have changed places", want, got)
+			numbers[i], numbers[other] = want, got
+			first[lines[i]], first[lines[other]] = i, int(other)
+		case isNext && got < 0:
+			v.report.found(FaultInserted, entriesFile, line, "the line was put in, and is no entry")
+			continue
+		case isNext:
+			v.report.found(FaultInserted, entriesFile, line, "the line, of entry %d, was put in before entry %d", got, want)
+			continue
+		case got < 0:
+			v.report.found(FaultEdited, entriesFile, line, "the line is no entry")
+		case got < want || i+1 < len(numbers) && numbers[i+1] == want+1:
+			v.report.found(FaultEdited, entriesFile, line, "holds entry %d, expected %d", got, want)
 		default:
-			v.report.found(FaultEdited, entriesFile, int64(i+1), "holds entry %d, expected %d", got, want)
+			v.report.found(FaultRemoved, entriesFile, line, "%s missing before this line", entriesAre(int(want), int(got)))
+			want = got
 		}
-		seen[got] = true
-		want = got + 1
+		seen[want] = true
+		want++
 	}
 }
 

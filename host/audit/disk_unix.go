@@ -12,3 +12,6 @@ func freeBytes(folder string) (int64, error) {
 	}
 	return int64(s.Bavail) * int64(s.Bsize), nil
 }
+
+// writable tells whether this user may write in a folder.
+func writable(folder string) error { return unix.Access(folder, unix.W_OK|unix.X_OK) }

@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS upto (
 CREATE TABLE IF NOT EXISTS entry (
 	seq INTEGER PRIMARY KEY, pos INTEGER NOT NULL, len INTEGER NOT NULL,
 	at INTEGER NOT NULL,                -- microseconds since 1970
-	kind TEXT NOT NULL, tool TEXT NOT NULL, outcome TEXT NOT NULL, code TEXT NOT NULL,
+	kind TEXT NOT NULL, tool TEXT NOT NULL, outcome TEXT NOT NULL, code TEXT NOT NULL, explained INTEGER NOT NULL,
 	call INTEGER, person INTEGER, subject INTEGER, tenant INTEGER, session INTEGER, ticket INTEGER
 ) STRICT;
 CREATE INDEX IF NOT EXISTS entry_at ON entry (at);
@@ -145,7 +145,7 @@ func takeIn(tx *sql.Tx, lines *os.File, size int64) error {
 	case at == size:
 		return nil
 	}
-	insert, err := tx.Prepare("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+	insert, err := tx.Prepare("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
 	if err != nil {
 		return fmt.Errorf("%s: %w", indexFile, err)
 	}
@@ -197,7 +197,7 @@ func indexLine(insert *sql.Stmt, seq, pos int64, line []byte) error {
 	if c == nil {
 		c = &Call{}
 	}
-	_, err = insert.Exec(seq, pos, len(line), e.At.UnixMicro(), string(e.Kind), c.Tool, c.Outcome, c.Code,
+	_, err = insert.Exec(seq, pos, len(line), e.At.UnixMicro(), string(e.Kind), c.Tool, c.Outcome, c.Code, c.Explained,
 		short(c.ID), short(c.Who.Person), short(c.Who.Subject), short(c.Who.Tenant), short(c.Who.Session), short(c.Who.Ticket))
 	return err
 }

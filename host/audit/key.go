@@ -163,15 +163,24 @@ func (k *key) publish(path string) error {
 	return err
 }
 
-// writeNew writes a file that must not be there, whole or not at all.
+// writeNew writes a file that must not be there, whole or not at all, whenever
+// it is interrupted.
 func writeNew(path, text string, mode os.FileMode) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s: %w", path, os.ErrExist)
+	}
+	part := path + ".new"
+	_ = os.Remove(part) // what a crash left
+	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
 	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		_ = os.Remove(path) // half a key helps nobody
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(part, path)
+	}
+	if err != nil {
+		_ = os.Remove(part) // half a key helps nobody
 		return err
 	}
 	return syncFolder(filepath.Dir(path))

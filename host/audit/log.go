@@ -33,6 +33,8 @@ type Options struct {
 
 	Log   hclog.Logger     // nil: none
 	Clock func() time.Time // nil: time.Now
+
+	sendTime time.Duration // of a checkpoint command; 0: the constant
 }
 
 func (o *Options) fill() error {
@@ -68,6 +70,7 @@ type Event struct {
 	Call   *Call     // of Started and Ended
 	Who    Who       // of Started and Ended
 	Values []Value   // of Started and Ended; the subject is added
+	GoesOn bool      // of Ended: the start has kept who asked
 }
 
 // Log is an audit log that is open to append. It is safe for use from several
@@ -83,8 +86,10 @@ type Log struct {
 	mu       sync.Mutex // held while a group is written; guards what follows
 	open     *openLog   // nil after an error: the next group opens it again
 	key      *key
-	opened   int64 // how often people.db was
-	unsynced bool  // a benchmark leaves out fsync to show what it costs
+	opened   int64      // how often people.db was
+	seen     Checkpoint // what was written when open was closed last
+	repaired Recovery   // not told yet
+	unsynced bool       // a benchmark leaves out fsync to show what it costs
 
 	people atomic.Pointer[people] // changed with mu held; nil as open is
 
@@ -107,7 +112,7 @@ func Open(o Options) (*Log, error) {
 	if err := l.begin(); err != nil {
 		return nil, err
 	}
-	l.sender = newSender(o.CheckpointCommand, o.Log)
+	l.sender = newSender(o)
 	l.stopped.Go(l.tend)
 	return l, nil
 }
@@ -170,7 +175,7 @@ func (l *Log) ready() error {
 		l.drop()
 	}
 	if l.open == nil {
-		opened, err := openFiles(l.o, l.key)
+		opened, err := openFiles(l.o, l.key, l.seen, &l.repaired)
 		if err != nil {
 			return fmt.Errorf("audit log %s: %w", l.o.Folder, err)
 		}
@@ -218,13 +223,13 @@ func (l *Log) follow() error {
 			return err
 		}
 	}
-	if r := l.open.repaired; r != (Recovery{}) {
+	if r := l.repaired; r != (Recovery{}) {
 		l.o.Log.Warn("the audit log was put right after a crash", "folder", l.o.Folder,
 			"entry_bytes", r.EntryBytes, "hashes", r.Hashes, "checkpoint_bytes", r.CheckpointBytes)
 		if err := l.own(Entry{Kind: Recovered, Recovery: &r}); err != nil {
 			return err
 		}
-		l.open.repaired = Recovery{}
+		l.repaired = Recovery{}
 	}
 	return nil
 }
@@ -243,6 +248,9 @@ func (l *Log) own(e Entry) error {
 // last checkpoint on.
 func (l *Log) drop() {
 	if l.open != nil {
+		if root, err := l.open.edge.root(l.open.entries); err == nil {
+			l.seen = Checkpoint{Entries: l.open.entries, Root: root}
+		}
 		l.open.close()
 		l.open = nil
 	}

@@ -62,6 +62,7 @@ type people struct {
 	known      map[string]*person
 	version    int64 // data_version of known
 	generation int64 // how often known was thrown away
+	held       int   // people and names in known
 }
 
 // errPeople is every error of people.db.
@@ -70,9 +71,10 @@ var errPeople = errors.New(peopleFile)
 // maxKnown bounds what is kept in memory.
 const maxKnown = 20_000
 
-// refresh throws away what is known if another process has changed the file.
-// It is called with the log's lock held, so that what it says holds until the
-// lock is given back.
+// refresh throws away what is known if another process has changed the file, or
+// if it is much. It is called with the log's lock held, so that what it says
+// holds until the lock is given back: at any other time somebody who is new
+// could be known to a group that is being written, and be invented again.
 func (p *people) refresh() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +82,7 @@ func (p *people) refresh() error {
 	if err := p.db.QueryRow("PRAGMA data_version").Scan(&version); err != nil {
 		return fmt.Errorf("%w: %w", errPeople, err)
 	}
-	if version != p.version {
+	if version != p.version || p.held > maxKnown {
 		p.version = version
 		p.forget()
 	}
@@ -95,7 +97,7 @@ func (p *people) current() int64 {
 }
 
 func (p *people) forget() {
-	p.known = map[string]*person{}
+	p.known, p.held = map[string]*person{}, 0
 	p.generation++
 }
 
@@ -104,9 +106,6 @@ func (p *people) forget() {
 func (p *people) of(w Who) (identified, int64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.known) > maxKnown {
-		p.forget()
-	}
 	var who identified
 	var err error
 	find := func(kind, value string) *person {
@@ -163,6 +162,7 @@ func (p *people) find(kind, value, tenant string) (*person, error) {
 		return nil, err
 	}
 	p.known[at] = found
+	p.held++
 	return found, nil
 }
 
@@ -196,9 +196,6 @@ func (p *people) name(of *person, kind, value string) (*name, error) {
 	if found, ok := of.names[at]; ok {
 		return found, nil
 	}
-	if len(of.names) > maxKnown {
-		of.names = map[string]*name{}
-	}
 	found := &name{kind: kind, tag: p.key.tag(kind, value)}
 	err := sql.ErrNoRows
 	if of.id != 0 {
@@ -214,5 +211,6 @@ func (p *people) name(of *person, kind, value string) (*name, error) {
 		found.stored = true
 	}
 	of.names[at] = found
+	p.held++
 	return found, nil
 }

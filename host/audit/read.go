@@ -109,18 +109,12 @@ func (r *Reader) Find(f Filter, yield func(Record) error) error {
 		query = "SELECT pos, len FROM (SELECT seq, pos, len FROM entry e WHERE " + where + " ORDER BY seq DESC LIMIT ?) ORDER BY seq"
 		args = append(args, f.Last)
 	}
-	rows, err := r.index.db.Query(query, args...)
+	places, err := r.places(query, args)
 	if err != nil {
 		return fmt.Errorf("%s: %w", indexFile, err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var pos int64
-		var size int
-		if err := rows.Scan(&pos, &size); err != nil {
-			return fmt.Errorf("%s: %w", indexFile, err)
-		}
-		record, err := r.at(pos, size)
+	for _, p := range places {
+		record, err := r.at(p.pos, p.size)
 		if err != nil {
 			return err
 		}
@@ -131,7 +125,29 @@ func (r *Reader) Find(f Filter, yield func(Record) error) error {
 			return err
 		}
 	}
-	return rows.Err()
+	return nil
+}
+
+type entryPlace struct {
+	pos  int64
+	size int
+}
+
+// places are read whole before any entry is: who gets one may ask for others.
+func (r *Reader) places(query string, args []any) (out []entryPlace, err error) {
+	rows, err := r.index.db.Query(query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var p entryPlace
+		if err := rows.Scan(&p.pos, &p.size); err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, rows.Err()
 }
 
 // fits holds exactly what the index held by a short hash.
@@ -274,7 +290,7 @@ func (r *Reader) Counts(f Filter) ([]Count, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := r.index.db.Query("SELECT date(at / 1000000, 'unixepoch'), outcome, code, count(*) FROM entry e WHERE "+where+
+	rows, err := r.index.db.Query("SELECT date(at / 1000000, 'unixepoch'), outcome, code, count(*) FROM entry e WHERE e.explained = 0 AND "+where+
 		" GROUP BY 1, 2, 3 ORDER BY 1, 2, 3", args...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", indexFile, err)

@@ -1,17 +1,14 @@
 package audit
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
 	"github.com/gofrs/flock"
-	"github.com/hashicorp/go-hclog"
 )
 
 // What a log does beside the calls: checkpoints by time, the warning before the
@@ -79,6 +76,30 @@ func (l *Log) tryCheckpoint() {
 	}
 }
 
+// Checkpoint signs what the log holds now, if that was not done yet, and gives
+// the signed note.
+func (l *Log) Checkpoint() ([]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var note []byte
+	err := l.locked(func() error {
+		if err := l.ready(); err != nil {
+			return err
+		}
+		if l.open.sinceCheckpoint() > 0 {
+			if err := l.checkpoint(); err != nil {
+				return err
+			}
+		}
+		info, err := l.open.checkpoints.Stat()
+		if err == nil {
+			note, _, err = lastNote(l.open.checkpoints, info.Size())
+		}
+		return err
+	})
+	return note, err
+}
+
 // checkpoint signs what the log holds now. It is called with mu and the lock held.
 func (l *Log) checkpoint() error {
 	root, err := l.open.edge.root(l.open.entries)
@@ -105,12 +126,22 @@ func (f *openLog) keepCheckpoint(c Checkpoint, signed []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.checkpoints.WriteAt(signed, info.Size())
+	_, torn, err := lastNote(f.checkpoints, info.Size())
 	if err == nil {
-		err = errors.Join(f.tree.Sync(), f.checkpoints.Sync())
+		err = f.cutCheckpoint(torn) // of another process that was killed
+	}
+	if err == nil {
+		err = f.tree.Sync() // before there is a checkpoint of it
 	}
 	if err != nil {
-		return errors.Join(err, f.checkpoints.Truncate(info.Size()))
+		return err
+	}
+	size := info.Size() - torn
+	if _, err = f.checkpoints.WriteAt(signed, size); err == nil {
+		err = f.checkpoints.Sync()
+	}
+	if err != nil {
+		return errors.Join(err, f.checkpoints.Truncate(size))
 	}
 	f.last = c
 	return nil
@@ -162,72 +193,4 @@ func (l *Log) Expire() error {
 		}
 		return errors.Join(err, syncFolder(filepath.Join(l.o.Folder, valuesFolder)), l.people.Load().removeUnseen(before))
 	})
-}
-
-// A sender hands checkpoints to the command of the config, one at a time.
-type sender struct {
-	command []string
-	log     hclog.Logger
-	notes   chan []byte
-	done    chan struct{}
-}
-
-// What a command that hangs can hold up.
-const (
-	sendTime  = 10 * time.Second
-	sendQueue = 1000
-)
-
-func newSender(command []string, log hclog.Logger) *sender {
-	s := &sender{command: command, log: log, notes: make(chan []byte, sendQueue), done: make(chan struct{})}
-	go s.run()
-	return s
-}
-
-func (s *sender) send(note []byte) {
-	if len(s.command) == 0 {
-		return
-	}
-	select {
-	case s.notes <- note:
-	default:
-		s.log.Error("a checkpoint was not sent: the checkpoint command is too slow; a later one covers it")
-	}
-}
-
-func (s *sender) run() {
-	defer close(s.done)
-	for note := range s.notes {
-		if err := s.one(note); err != nil {
-			s.log.Error("the checkpoint command failed; a later checkpoint covers this one", "command", s.command[0], "error", err)
-		}
-	}
-}
-
-// one runs the command, without a shell, with a checkpoint on its stdin. Of the
-// environment it gets what finds programs and a home, and no secret.
-func (s *sender) one(note []byte) error {
-	ctx, cancel := context.WithTimeout(context.Background(), sendTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, s.command[0], s.command[1:]...)
-	cmd.Stdin = bytes.NewReader(note)
-	cmd.WaitDelay = time.Second
-	for _, name := range []string{"PATH", "HOME", "LANG", "TZ"} {
-		if v, ok := os.LookupEnv(name); ok {
-			cmd.Env = append(cmd.Env, name+"="+v)
-		}
-	}
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	err := cmd.Run()
-	if err != nil && said.Len() > 0 {
-		err = fmt.Errorf("%w: %q", err, said.Bytes()[:min(said.Len(), 300)])
-	}
-	return err
-}
-
-// close sends what is waiting.
-func (s *sender) close() {
-	close(s.notes)
-	<-s.done
 }

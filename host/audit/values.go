@@ -26,26 +26,34 @@ type valueFile struct {
 	file *os.File
 }
 
-// of opens the file of a day, and closes yesterday's.
+// of opens the file of a day, and closes yesterday's, or one that was deleted.
 func (v *valueFile) of(folder, day string) error {
-	if v.day == day && v.file != nil {
+	dir := filepath.Join(folder, valuesFolder)
+	path := filepath.Join(dir, day)
+	if v.day == day && v.file != nil && isAt(v.file, path) {
 		return nil
 	}
 	v.close()
-	dir := filepath.Join(folder, valuesFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, day), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	if err := syncFolder(dir); err != nil {
+	if err := errors.Join(syncFolder(dir), syncFolder(folder)); err != nil {
 		_ = f.Close() // the first error is the one to tell
 		return err
 	}
 	v.day, v.file = day, f
 	return nil
+}
+
+// isAt tells whether an open file is still the one of that name.
+func isAt(f *os.File, path string) bool {
+	named, err := os.Stat(path)
+	held, heldErr := f.Stat()
+	return err == nil && heldErr == nil && os.SameFile(named, held)
 }
 
 // append puts texts at the end of the file and gives where it began. What

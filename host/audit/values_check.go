@@ -19,6 +19,7 @@ type valueCheck struct {
 	missing []gonePart
 	erased  map[string]bool // pseudonyms that an entry says were erased
 	before  string          // values of earlier days have expired
+	faults  int
 }
 
 // A gonePart waits for the entry that says why it is gone.
@@ -28,17 +29,26 @@ type gonePart struct {
 	key         bool // the key is gone, else the file
 }
 
-func newValueCheck(folder string, k *key, r *Report) (*valueCheck, error) {
+// newValueCheck gives nil where there is nothing to look with.
+func newValueCheck(folder string, k *key, r *Report) *valueCheck {
 	p, err := readPeople(filepath.Join(folder, peopleFile), k)
 	if errors.Is(err, os.ErrNotExist) {
 		r.found(FaultValues, peopleFile, 0, "is not there: no value can be opened")
-		return nil, nil //nolint:nilnil // there is nothing to look with
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		r.found(FaultValues, peopleFile, 0, "cannot be read, so that no value can be opened: %v", err)
+		return nil
 	}
 	r.Values.Looked = true
-	return &valueCheck{folder: folder, people: p, report: r, keys: map[string]*person{}, erased: map[string]bool{}}, nil
+	return &valueCheck{folder: folder, people: p, report: r, keys: map[string]*person{}, erased: map[string]bool{}}
+}
+
+// found tells of the first faults one by one.
+func (c *valueCheck) found(file string, line int64, format string, args ...any) {
+	if c.faults++; c.faults <= maxFindings {
+		c.report.found(FaultValues, file, line, format, args...)
+	}
 }
 
 func (c *valueCheck) look(e *Entry) {
@@ -56,7 +66,7 @@ func (c *valueCheck) look(e *Entry) {
 		whole = whole && ok
 	}
 	if e.Call != nil && whole && committed != len(e.Call.Commitments) {
-		c.report.found(FaultValues, entriesFile, e.Seq+1, "entry %d commits to %d values, %d are sealed", e.Seq, len(e.Call.Commitments), committed)
+		c.found(entriesFile, e.Seq+1, "entry %d commits to %d values, %d are sealed", e.Seq, len(e.Call.Commitments), committed)
 	}
 }
 
@@ -66,7 +76,7 @@ func (c *valueCheck) part(e *Entry, ref SealedRef) (n int, whole bool) {
 	if !known {
 		var err error
 		if by, err = c.people.byPseudonym(ref.Person); err != nil {
-			c.report.found(FaultValues, peopleFile, 0, "%v", err)
+			c.found(peopleFile, 0, "%v", err)
 		}
 		c.keys[ref.Person] = by
 	}
@@ -84,7 +94,7 @@ func (c *valueCheck) part(e *Entry, ref SealedRef) (n int, whole bool) {
 		values, err = openSealed(by, e, blob)
 	}
 	if err != nil {
-		c.report.found(FaultValues, valuesFolder+"/"+ref.File, 0, "what is sealed for entry %d, at byte %d: %v", e.Seq, ref.At, err)
+		c.found(valuesFolder+"/"+ref.File, 0, "what is sealed for entry %d, at byte %d: %v", e.Seq, ref.At, err)
 		return 0, false
 	}
 	c.report.Values.Whole++
@@ -102,11 +112,14 @@ func (c *valueCheck) end() {
 			c.report.Values.Expired++
 		case m.key && !lost[m.person]:
 			lost[m.person] = true
-			c.report.found(FaultValues, peopleFile, 0, "the key of %s is gone, and no entry says that it was erased (entry %d needs it)", m.person, m.seq)
+			c.found(peopleFile, 0, "the key of %s is gone, and no entry says that it was erased (entry %d needs it)", m.person, m.seq)
 		case !m.key && !lost[m.day]:
 			lost[m.day] = true
-			c.report.found(FaultValues, valuesFolder+"/"+m.day, 0, "is gone, and no entry says that it has expired (entry %d needs it)", m.seq)
+			c.found(valuesFolder+"/"+m.day, 0, "is gone, and no entry says that it has expired (entry %d needs it)", m.seq)
 		}
+	}
+	if more := c.faults - maxFindings; more > 0 {
+		c.report.found(FaultValues, valuesFolder, 0, "and %d more", more)
 	}
 }
 

@@ -7,82 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/gofrs/flock"
-	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 )
-
-// Fault names a way in which a log is not what it was.
-type Fault string
-
-// The faults that Verify tells apart.
-const (
-	FaultEdited     Fault = "edited"      // a line is not the one that was written
-	FaultRewritten  Fault = "rewritten"   // a line and its hashes; a checkpoint tells
-	FaultRemoved    Fault = "removed"     // a line is missing
-	FaultSwapped    Fault = "swapped"     // two lines changed places
-	FaultInserted   Fault = "inserted"    // a line that was not written there
-	FaultCopied     Fault = "copied"      // a line that stands elsewhere too
-	FaultCut        Fault = "cut"         // the end is missing
-	FaultTorn       Fault = "torn"        // the last line is not whole; opening the log puts it right
-	FaultTwoWriters Fault = "two_writers" // two entries have one number
-	FaultForked     Fault = "forked"      // a kept checkpoint is of another history
-	FaultKey        Fault = "other_key"   // signed by another key
-	FaultCheckpoint Fault = "checkpoint"  // a checkpoint is damaged or out of order
-	FaultTree       Fault = "tree"        // the tree file does not go with the lines
-	FaultValues     Fault = "values"      // sealed values are damaged, or gone without an entry that says so
-	FaultMissing    Fault = "missing"     // there is no log
-)
-
-// Finding is one thing that is wrong, and where.
-type Finding struct {
-	Fault Fault  `json:"fault"`
-	File  string `json:"file"`
-	Line  int64  `json:"line,omitempty"` // of entries.jsonl, or the number of the checkpoint; from 1
-	Text  string `json:"text"`
-}
-
-// KeptCheckpoint is a signed note from outside the folder.
-type KeptCheckpoint struct {
-	Name string // for findings: a file, "the state database"
-	Note []byte
-}
-
-// VerifyOptions say what to hold a log against.
-type VerifyOptions struct {
-	Public  note.Verifier // who must have signed; nil: the key file's
-	KeyFile string        // to look into what is sealed; "": that is not looked at
-	Kept    []KeptCheckpoint
-}
-
-// Report is what Verify found.
-type Report struct {
-	Origin      string    `json:"origin"`
-	Entries     int64     `json:"entries"`
-	Root        string    `json:"root"` // base64
-	Checkpoints int       `json:"checkpoints"`
-	Signed      int64     `json:"signed"` // entries that a checkpoint covers
-	Kept        int       `json:"kept"`   // checkpoints from outside that fit
-	First       time.Time `json:"first,omitzero"`
-	Last        time.Time `json:"last,omitzero"`
-	Recoveries  int       `json:"recoveries"`
-	Values      Sealings  `json:"values"`
-	Findings    []Finding `json:"findings"`
-}
-
-// Sealings counts the sealed values that were looked into.
-type Sealings struct {
-	Looked  bool  `json:"looked"` // with the key
-	Whole   int64 `json:"whole"`
-	Erased  int64 `json:"erased"`
-	Expired int64 `json:"expired"`
-}
-
-func (r *Report) found(fault Fault, file string, line int64, format string, args ...any) {
-	r.Findings = append(r.Findings, Finding{Fault: fault, File: file, Line: line, Text: fmt.Sprintf(format, args...)})
-}
 
 // Verify reads a whole log and says what is wrong with it. It writes nothing.
 // An error means that the log could not be looked at; what is wrong with it are
@@ -103,13 +31,13 @@ func Verify(folder string, o VerifyOptions) (*Report, error) {
 		return nil, errors.New("give the public key of the log")
 	}
 	v.report.Origin = v.o.Public.Name()
+	defer v.close()
 	if err := v.snapshot(); errors.Is(err, os.ErrNotExist) {
 		v.report.found(FaultMissing, folder, 0, "there is no log here")
 		return v.report, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("audit log %s: %w", folder, err)
 	}
-	defer v.close()
 	if err := v.run(); err != nil {
 		return nil, fmt.Errorf("audit log %s: %w", folder, err)
 	}
@@ -121,7 +49,8 @@ type verifier struct {
 	o           VerifyOptions
 	key         *key
 	report      *Report
-	lines, tree *os.File
+	lines, tree io.ReaderAt // tree is nil where there is none
+	opened      []*os.File
 	size        int64 // of entries.jsonl
 	hashes      int64 // whole ones in tree
 	notes       []*signedNote
@@ -150,23 +79,35 @@ func (v *verifier) snapshot() error {
 	} else if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) {
 		return err
 	}
-	var err error
-	if v.lines, v.size, err = openSized(filepath.Join(v.folder, entriesFile)); err != nil {
+	lines, size, err := v.open(entriesFile)
+	if err != nil {
 		return err
 	}
-	var bytes int64
-	if v.tree, bytes, err = openSized(filepath.Join(v.folder, treeFile)); errors.Is(err, os.ErrNotExist) {
+	v.lines, v.size = lines, size
+	tree, size, err := v.open(treeFile)
+	if errors.Is(err, os.ErrNotExist) {
 		v.report.found(FaultTree, treeFile, 0, "is not there; opening the log makes it again")
 	} else if err != nil {
 		return err
+	} else {
+		v.readTree(tree, size)
 	}
-	v.hashes = bytes / tlog.HashSize
 	notes, err := os.ReadFile(filepath.Join(v.folder, checkpointsFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	v.readNotes(notes)
 	return nil
+}
+
+// open opens a file and gives how long it is now; it is closed with v.
+func (v *verifier) open(name string) (io.ReaderAt, int64, error) {
+	f, size, err := openSized(filepath.Join(v.folder, name))
+	if err != nil {
+		return nil, 0, err // no interface of a nil file
+	}
+	v.opened = append(v.opened, f)
+	return f, size, nil
 }
 
 func openSized(path string) (*os.File, int64, error) {
@@ -183,10 +124,15 @@ func openSized(path string) (*os.File, int64, error) {
 }
 
 func (v *verifier) close() {
-	for _, f := range []*os.File{v.lines, v.tree} {
-		if f != nil {
-			_ = f.Close() // only read
-		}
+	for _, f := range v.opened {
+		_ = f.Close() // only read
+	}
+}
+
+func (v *verifier) readTree(tree io.ReaderAt, size int64) {
+	v.tree, v.hashes = tree, size/tlog.HashSize
+	if more := size % tlog.HashSize; more > 0 {
+		v.report.found(FaultTree, treeFile, 0, "ends with %d bytes that are no hash; opening the log puts it right", more)
 	}
 }
 
@@ -243,12 +189,8 @@ func faultOf(err error) Fault {
 // their own numbers are they read again, to say how.
 func (v *verifier) run() error {
 	if v.key != nil {
-		check, err := newValueCheck(v.folder, v.key, v.report)
-		if err != nil {
-			return err
-		}
-		v.values = check
-		defer check.close()
+		v.values = newValueCheck(v.folder, v.key, v.report)
+		defer v.values.close()
 	}
 	var edge frontier
 	var n int64
@@ -266,7 +208,7 @@ func (v *verifier) run() error {
 			sound = false
 		}
 		if e != nil {
-			v.note(e)
+			v.note(n, e)
 		}
 		n++
 		return v.holdAgainst(edge, n)
@@ -297,11 +239,14 @@ func (v *verifier) run() error {
 }
 
 // note takes what the report tells of an entry.
-func (v *verifier) note(e *Entry) {
+func (v *verifier) note(n int64, e *Entry) {
 	if v.report.First.IsZero() {
 		v.report.First = e.At
 	}
 	v.report.Last = e.At
+	if e.Begin != nil && e.Begin.Origin != v.report.Origin {
+		v.report.found(FaultKey, entriesFile, n+1, "the log began as %q, this is not the key of that", e.Begin.Origin)
+	}
 	if e.Kind == Recovered {
 		v.report.Recoveries++
 	}
@@ -325,7 +270,7 @@ func (v *verifier) leafInTree(n int64) (h tlog.Hash) {
 // wholeTree holds the inner hashes of the tree file against its leaves, which
 // are known to be the lines'.
 func (v *verifier) wholeTree(n int64) error {
-	in := bufio.NewReaderSize(io.NewSectionReader(v.tree, 0, v.hashes*tlog.HashSize), 1<<20)
+	in := bufio.NewReaderSize(io.NewSectionReader(v.tree, 0, v.hashes*tlog.HashSize), int(min(v.hashes*tlog.HashSize, 1<<20)))
 	var edge frontier
 	var got tlog.Hash
 	for i := range n {
@@ -351,7 +296,7 @@ func (v *verifier) wholeTree(n int64) error {
 
 // eachLine gives every whole line, without its end, and the length of a torn one.
 func (v *verifier) eachLine(do func([]byte) error) (torn int, err error) {
-	in := bufio.NewReaderSize(io.NewSectionReader(v.lines, 0, v.size), 1<<20)
+	in := bufio.NewReaderSize(io.NewSectionReader(v.lines, 0, v.size), int(min(v.size, 1<<20)))
 	var line []byte
 	for {
 		line = line[:0]

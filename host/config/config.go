@@ -21,6 +21,8 @@ type Config struct {
 	Digest string // "sha256:" and the hex digest of the file's bytes; environment values are not in it
 
 	Attributes   []string // session attributes that {session.x} may name
+	State        string   // the state database, absolute and cleaned
+	Audit        Audit
 	Limits       Limits
 	Databases    []Database // sorted by name
 	Directory    *Directory // nil: no directory
@@ -210,14 +212,16 @@ func readFile(path string) ([]byte, error) {
 func (r *reader) config(root *node, c *Config) {
 	top := section{r: r, node: root}
 	top.known(
-		[]string{"host", "limits", "databases", "directory", "capabilities", "tools"},
-		"audit", "session", "values", "approvers")
+		[]string{"host", "audit", "limits", "databases", "directory", "capabilities", "tools"},
+		"session", "values", "approvers")
 	r.badCallers = len(r.faults) > 0 && !top.has("tools") // they may stand under a misspelt name
-	c.Attributes = top.attributes()
+	c.Attributes, c.State = top.host()
+	c.Audit = top.audit()
 	c.Limits = top.configLimits()
 	c.Databases = top.databases()
 	c.Directory = top.directory()
 	c.Capabilities = top.capabilities()
 	c.Tools = top.tools(c.Limits)
 	r.rolesAreCallers(c.Directory, c.Tools)
+	r.apart(c.Databases, c.Tools)
 }

@@ -106,8 +106,15 @@ func TestGoodConfigIsReadWhole(t *testing.T) {
 		Name: "good.toml", Dir: dir, Path: filepath.Join(dir, "good.toml"),
 		Digest:     got.Digest,
 		Attributes: []string{"customer", "ticket"},
-		Limits:     limits,
-		Databases:  []Database{{Place: at(1), Name: "desk", File: filepath.Join(dir, "var", "desk.db"), Shown: "sqlite:var/desk.db", lines: keyLines{"url": 2}}},
+		State:      filepath.Join(dir, "var", "state", "state.db"),
+		Audit: Audit{
+			Place:  at(0),
+			Folder: filepath.Join(dir, "var", "audit"), Key: filepath.Join(dir, "var", "keys", "audit.key"),
+			CheckpointEntries: 1000, CheckpointTime: time.Minute, KeepDays: 365, WarnFree: 1 << 30,
+			lines: keyLines{},
+		},
+		Limits:    limits,
+		Databases: []Database{{Place: at(1), Name: "desk", File: filepath.Join(dir, "var", "desk.db"), Shown: "sqlite:var/desk.db", lines: keyLines{"url": 2}}},
 		Directory: &Directory{
 			Place: at(32), Database: "desk", Table: "people", Roles: []string{"staff"},
 			lines: keyLines{"database": 33, "table": 34, "roles": 35},
@@ -189,8 +196,6 @@ func TestDesignSampleIsRefusedByItsLaterKeys(t *testing.T) {
 	_, err = Parse("config.toml", data, testOptions())
 	later := " is not enforced by this version of toolhost, so it does not load; remove "
 	checkFaults(t, err, []string{
-		"config.toml:2: [host] state" + later + "it",
-		"config.toml:4: [audit]" + later + "it",
 		"config.toml:10: [limits] fuel" + later + "it",
 		"config.toml:16: [session]" + later + "it",
 		`config.toml:28: [directory] roles: "member" is in no tool's callers, so that the directory would decide nothing for it`,
@@ -290,6 +295,11 @@ table = "people"
 roles = [
   "staff"
 ]
+[audit]
+checkpoint_command = [
+  "bin/keep",
+]
+folder = "records"
 `
 	c, err := Parse("config.toml", []byte(data), Options{})
 	if err != nil {
@@ -306,6 +316,7 @@ roles = [
 			"kind": 13, "database": 14, "table": 15, "key": 16, "columns": 17, "scope": 18, "types": 22, "max_rows": 12, "id": 12,
 		}},
 		{"directory", c.Directory.At, map[string]int{"database": 25, "table": 26, "roles": 27, "absent": 24}},
+		{"audit", c.Audit.At, map[string]int{"checkpoint_command": 31, "folder": 34, "key": 30, "absent": 30}},
 		{"section-of-no-file", Tool{}.At, map[string]int{"callers": 0}},
 	} {
 		for key, line := range tt.lines {
@@ -336,6 +347,8 @@ func TestOneFaultHasNoFollowers(t *testing.T) {
 		{"callers", database + tool + "callers = \"staff\"\n" + directory, "6: [tools.get] callers: found a string, expected an array of strings"},
 		{"missing-callers", database + tool + directory, `3: [tools.get] callers: missing; for example callers = ["staff"], or [] for nobody`},
 		{"wrong-caller", database + tool + "callers = [\"Staff\"]\n" + directory, `6: [tools.get] callers: "Staff" is not a role ^[a-z][a-z0-9_]{0,31}$`},
+		{"host", "host = 5\n[audit]\nfolder = \"var\"\nkey = \"keys/audit.key\"\n", "1: [host]: found an integer, expected a table"},
+		{"audit", "audit = true\n[databases.desk]\nurl = \"sqlite:var/audit/d\"\n", "1: [audit]: found a boolean, expected a table"},
 		{"directory", "directory = 5\n" + tool + "callers = []", "1: [directory]: found an integer, expected a table"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
@@ -351,7 +364,7 @@ func TestOneFaultHasNoFollowers(t *testing.T) {
 
 func TestOneFaultIsSingular(t *testing.T) {
 	_, err := Parse("config.toml", []byte("tool = 1"), Options{})
-	want := `config.toml:1: tool: unknown key (did you mean "tools"?); known here: host, limits, databases, directory, capabilities, tools
+	want := `config.toml:1: tool: unknown key (did you mean "tools"?); known here: host, audit, limits, databases, directory, capabilities, tools
 1 fault; nothing was loaded`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)

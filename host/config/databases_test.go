@@ -14,15 +14,17 @@ func TestRefusedTopLevelAndHost(t *testing.T) {
 		return refusal{rule, `attributes = ["customer", "ticket"]`, line, want}
 	}
 	testRefusals(t, []refusal{
-		{"audit-comes-later", "", "[audit]\nfolder = 1.5\n", []string{"config.toml:36: [audit]" + later}},
 		{"session-comes-later", "", "[session]\nsteps = 16\n", []string{"config.toml:36: [session]" + later}},
 		{"values-come-later", "", "[values.refund_limit]\n", []string{"config.toml:36: [values]" + later}},
 		{"approvers-come-later", "", "[approvers]\n", []string{"config.toml:36: [approvers]" + later}},
-		{"misspelt-later-key-is-unknown", "", "[audits]\n", []string{"config.toml:36: audits: unknown key" + knownTop}},
+		{"misspelt-later-key-is-unknown", "", "[sessions]\n", []string{"config.toml:36: sessions: unknown key" + knownTop}},
+		{"misspelt-audit-suggests", "", "[audits]\n", []string{`config.toml:36: audits: unknown key (did you mean "audit"?)` + knownTop}},
 		{"unknown-table", "", "[tool.x]\n", []string{`config.toml:36: tool: unknown key (did you mean "tools"?)` + knownTop}},
 		{"unknown-table-in-capitals", "", "[TOOLS]\n", []string{`config.toml:36: TOOLS: unknown key (did you mean "tools"?)` + knownTop}},
-		host("host-state-comes-later", `state = "var/state.db"`, "state"+later),
-		host("unknown-key-of-host", `attribute = []`, `attribute: unknown key (did you mean "attributes"?); known here: attributes`),
+		host("state-as-an-integer", `state = 5`, "state: found an integer, expected a string"),
+		host("reference-in-state", `state = "{env.DESK}"`, `state: "{env.DESK}" may not stand here; this key takes no reference`),
+		host("misspelt-state-suggests", `stat = "state.db"`, `stat: unknown key (did you mean "state"?); known here: attributes, state`),
+		host("unknown-key-of-host", `attribute = []`, `attribute: unknown key (did you mean "attributes"?); known here: attributes, state`),
 		host("attributes-as-a-string", `attributes = "customer"`, "attributes: found a string, expected an array of strings"),
 		host("attribute-of-the-wrong-type", `attributes = ["customer", 1]`, "attributes: found an integer, expected a string"),
 		host("attribute-with-a-wrong-name", `attributes = ["Customer"]`, `attributes: "Customer" is not an attribute name ^[a-z][a-z0-9_]{0,31}$`),

@@ -38,6 +38,15 @@ func TestDocumentedExamplesLoad(t *testing.T) {
 	if base := DefaultLimits(); config.Limits != base {
 		t.Errorf("the example shows %+v, the defaults are %+v", config.Limits, base)
 	}
+	without, err := Parse("config.toml", nil, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := config.Audit, without.Audit
+	got.Place, got.lines, want.Place, want.lines = Place{}, nil, Place{}, nil
+	if !reflect.DeepEqual(got, want) || config.State != without.State {
+		t.Errorf("the example shows %+v, %s, the defaults are %+v, %s", got, config.State, want, without.State)
+	}
 	session, err := ParseSession("session.toml", []byte(blocks[1]))
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -23,6 +24,10 @@ func FuzzLoad(f *testing.F) {
 		"tools.x = { plugin = \"p\", effect = \"read\", callers = [], grants = { y = { only = \"{args.x}\" } } }",
 		"[databases.d]\nurl = \"sqlite:{env.DESK}\"\n",
 		"[host]\nattributes = [\"\"\"a\nb\"\"\", '''c''']\n",
+		"[host]\nstate = \"s/state.db\"\n[audit]\nfolder = \"a\"\nkey = \"k\"\ncheckpoint_entries = 1\ncheckpoint_time = \"1s\"\n" +
+			"checkpoint_command = [\"./keep\", \"-x\", \"-x\"]\nkeep_values = \"1d\"\nwarn_free = \"0B\"\n",
+		"[audit]\nfolder = \"var\"\n[databases.d]\nurl = \"sqlite:var/d\"\n[tools.x]\nplugin = \"..\"\n",
+		"[[audit.checkpoint_command]]\n", "audit.folder = \"/\"\nhost.state = \"/\"\n",
 		"x = 0x10\ny = 0b1\nz = inf\nw = 07:32:00\n",
 		"[a.b]\n[a]\nb.c = 1\n", "[a]\n[[a]]\n", "a = {}\na.b = 1\n", "[[[[", "a = {{{{", "\"\" = 1", "\xff\xfe\x00",
 	} {
@@ -56,6 +61,11 @@ func FuzzLoad(f *testing.F) {
 				if line := tool.At(key).Line; line < 1 || line > lines {
 					t.Fatalf("the %s of a tool is on line %d", key, line)
 				}
+			}
+		}
+		for _, path := range []string{config.State, config.Audit.Key} {
+			if !filepath.IsAbs(path) || path == config.Audit.Folder || inside(path, config.Audit.Folder) {
+				t.Fatalf("%s does not stand apart from %s", path, config.Audit.Folder)
 			}
 		}
 		again, err := Parse("config.toml", data, testOptions())

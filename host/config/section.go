@@ -20,6 +20,7 @@ type reader struct {
 	attributes []string // that {session.x} may name
 	anySession bool     // the attributes have a fault of their own, so no name is held against them
 	badLimits  bool     // [limits] has faults, so no tool's limits are held against it
+	own        ownPaths // what nothing else in the file may reach
 	badCallers bool     // some tool's callers could not be read, so the directory's roles are not held against them
 }
 
@@ -130,6 +131,24 @@ func (s section) child(key, path string) (section, bool) {
 		return section{}, false
 	}
 	return section{r: s.r, node: n, key: key, path: path}, true
+}
+
+// childOrEmpty is child, with an empty table in place of one that is not there:
+// a section whose keys all have defaults.
+func (s section) childOrEmpty(key, path string) (section, bool) {
+	if !s.has(key) {
+		return section{r: s.r, node: newTable(0), key: key, path: path}, true
+	}
+	return s.child(key, path)
+}
+
+// with gives a section that has the one key, to read an element of an array as
+// if it stood there alone.
+func (s section) with(key string, n *node) section {
+	table := newTable(s.node.line)
+	table.table[key] = n
+	table.keys = []string{key}
+	return section{r: s.r, node: table, key: s.key, path: s.path, one: s.one}
 }
 
 // each gives the tables within [key], in file order: those of [tools], say.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -12,6 +13,7 @@ import (
 
 var (
 	durationForm = regexp.MustCompile(`^(?:[0-9]{1,6}m)?(?:[0-9]{1,6}s)?(?:[0-9]{1,6}ms)?$`)
+	daysForm     = regexp.MustCompile(`^[1-9][0-9]{0,4}d$`)
 	sizeForm     = regexp.MustCompile(`^(0|[1-9][0-9]{0,8})(B|KiB|MiB|GiB)$`)
 )
 
@@ -31,6 +33,25 @@ func (s section) duration(key string, low, high time.Duration) (time.Duration, b
 		return 0, false
 	}
 	return d, true
+}
+
+// days gives the number of days at key, from low to high. It is no duration: a
+// limit of a call in days would be a mistake.
+func (s section) days(key string, low, high int) (int, bool) {
+	text, ok := s.text(key)
+	if !ok {
+		return 0, false
+	}
+	days, err := strconv.Atoi(strings.TrimSuffix(text, "d"))
+	switch {
+	case err != nil || !daysForm.MatchString(text):
+		s.fault(key, `%s is no number of days; write a whole number from 1 and d, like "365d"`, quote(text))
+		return 0, false
+	case days < low || days > high:
+		s.fault(key, "%s is out of bounds, from %dd to %dd", quote(text), low, high)
+		return 0, false
+	}
+	return days, true
 }
 
 // size gives the number of bytes at key, from low to high.

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/strictjson"
+)
+
+// explainRecorded shows a call as explain does, from its record alone: neither
+// the config nor the tool of today has a word in it.
+func (c *cli) explainRecorded(id string, asJSON bool) error {
+	r, err := c.openReader()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var found []audit.Record
+	if err := r.Find(audit.Filter{Call: id, After: -1}, func(rec audit.Record) error {
+		found = append(found, rec)
+		return nil
+	}); err != nil {
+		return &status{code: exitHost, err: err}
+	}
+	if len(found) == 0 {
+		return &status{code: exitUsage, err: fmt.Errorf("explain: the audit log has no call %q; to explain a proposal give TOOL and ARGS", id)}
+	}
+	if asJSON {
+		for _, rec := range found {
+			_, _ = c.stdout.Write(append(recordJSON(rec), '\n')) // the sink remembers an error
+		}
+		return nil
+	}
+	told := toldCall{values: map[string]strictjson.Value{}}
+	for _, rec := range found {
+		told.take(rec)
+	}
+	told.name()
+	c.printTold(told)
+	return nil
+}
+
+// printTold is the screen of one recorded call.
+func (c *cli) printTold(t toldCall) {
+	call := t.call()
+	gone := "(" + string(t.gone) + ")"
+	arguments, ok := t.values["arguments"]
+	shown := or(t.text("proposal"), gone)
+	if ok {
+		shown = string(arguments.AppendJSON(nil))
+	}
+	fmt.Fprintf(c.stdout, "%-42s  %s\n\n", clean(t.tool+" "+shown), clean(t.who))
+	answers := make([]host.Answer, 0, len(call.Gates))
+	for _, g := range call.Gates {
+		text, _ := t.values["answers"].TextAt(g.Gate)
+		if text == "" && t.gone != "" && g.Verdict != string(host.VerdictNone) {
+			text = gone
+			if g.Verdict == string(host.VerdictNo) {
+				text = call.Code + " " + gone
+			}
+		}
+		answers = append(answers, host.Answer{
+			Gate: host.GateNamed(g.Gate), Verdict: host.Verdict(g.Verdict), Text: text, Place: config.Place{File: g.Place},
+		})
+	}
+	c.printAnswers(answers, call.Explained)
+	if result, ok := t.values["result"]; ok {
+		c.printResult(result.AppendJSON(nil))
+	} else if t.end != nil && !call.Explained {
+		c.printResult([]byte(gone))
+	}
+	fmt.Fprintf(c.stdout, "\n  call        %s, %s\n", clean(call.ID), call.Began.UTC().Format("2006-01-02 15:04:05.000 UTC"))
+	outcome := "started; no end is recorded"
+	if t.end != nil {
+		outcome = call.Outcome
+		if call.Code != "" {
+			outcome += ": " + call.Code + " (" + call.Gate + ")"
+		}
+	}
+	fmt.Fprintf(c.stdout, "  outcome     %s\n", clean(outcome))
+	for _, u := range call.Uses {
+		fmt.Fprintf(c.stdout, "  used        %s %s, %s, %s\n", clean(u.Function), clean(or(u.Capability, "(none that there is)")), clean(u.Status), count(u.Count, "time"))
+	}
+	if refused, ok := t.values["refused_uses"]; ok {
+		fmt.Fprintf(c.stdout, "  refused     %s\n", clean(string(refused.AppendJSON(nil))))
+	}
+	fmt.Fprintf(c.stdout, "  config      %s\n", clean(call.Config))
+	if call.Policy != nil {
+		fmt.Fprintf(c.stdout, "  policy      %s\n  contract    %s\n  module      %s\n", clean(call.Policy.Resolved), clean(call.Policy.Contract), clean(call.Policy.Module))
+	}
+	entry := t.end
+	if entry == nil {
+		entry = t.start
+	}
+	fmt.Fprintf(c.stdout, "  entry       %d", entry.Seq)
+	if t.start != nil && t.end != nil {
+		fmt.Fprintf(c.stdout, ", started in %d", t.start.Seq)
+	}
+	fmt.Fprintln(c.stdout)
+}

@@ -1,0 +1,112 @@
+package host
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/strictjson"
+)
+
+// The names of the values that are sealed of a call; docs/audit.md has them all.
+const (
+	valueSession   = "session"
+	valueTool      = "tool"
+	valueArguments = "arguments"
+	valueProposal  = "proposal"
+	valueAnswers   = "answers"
+	valueReason    = "reason"
+	valueField     = "field"
+	valueRefused   = "refused_uses"
+	valueResult    = "result"
+)
+
+// proposed is what is sealed of who asked for what. The subject is sealed apart
+// from it, under a key of its own.
+func proposed(r *Record) []audit.Value {
+	s := r.Session
+	b := []byte(`{`)
+	for _, field := range []struct{ name, value string }{{"id", s.ID}, {"role", s.Role}, {"tenant", s.Tenant}} {
+		if field.value != "" && (field.name != "id" || s.ID != r.CallID) {
+			b = appendMember(b, field.name, field.value)
+		}
+	}
+	if len(s.Attributes) > 0 {
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(b, `"attributes":{`...)
+		for i, name := range slices.Sorted(maps.Keys(s.Attributes)) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = strictjson.AppendString(b, name)
+			b = append(b, ':')
+			b = strictjson.AppendString(b, s.Attributes[name])
+		}
+		b = append(b, '}')
+	}
+	out := []audit.Value{{Name: valueSession, JSON: append(b, '}')}, audit.TextValue(valueTool, r.Tool)}
+	if r.Arguments.Kind() == strictjson.Object {
+		return append(out, audit.Value{Name: valueArguments, JSON: r.Arguments.AppendJSON(nil)})
+	}
+	return append(out, audit.TextValue(valueProposal, r.Proposal))
+}
+
+// appendMember adds a member to an object that is not closed yet.
+func appendMember(b []byte, name, value string) []byte {
+	if b[len(b)-1] != '{' {
+		b = append(b, ',')
+	}
+	b = strictjson.AppendString(b, name)
+	b = append(b, ':')
+	return strictjson.AppendString(b, value)
+}
+
+// answered is what is sealed of how a call ended.
+func (a *auditRecorder) answered(r *Record) []audit.Value {
+	b := []byte(`{`)
+	for _, answer := range r.Answers {
+		if answer.Text != "" {
+			b = appendMember(b, answer.Gate.String(), answer.Text)
+		}
+	}
+	out := []audit.Value{{Name: valueAnswers, JSON: append(b, '}')}}
+	if r.Reason != "" {
+		out = append(out, audit.TextValue(valueReason, r.Reason))
+	}
+	if r.Field != "" {
+		out = append(out, audit.TextValue(valueField, r.Field))
+	}
+	if refused := refusedUses(r.Uses); refused != nil {
+		out = append(out, audit.Value{Name: valueRefused, JSON: refused})
+	}
+	if len(r.Result) > 0 {
+		out = append(out, audit.Value{Name: valueResult, JSON: r.Result})
+	}
+	return out
+}
+
+// refusedUses is what the guest asked for and did not get, in its words.
+func refusedUses(all []Use) []byte {
+	var b []byte
+	for _, u := range all {
+		if u.Reason == "" {
+			continue
+		}
+		if b == nil {
+			b = []byte(`[`)
+		} else {
+			b = append(b, ',')
+		}
+		b = append(b, '{')
+		for _, field := range []struct{ name, value string }{{"capability", u.Capability}, {"function", u.Function}, {"status", u.Status}, {"reason", u.Reason}} {
+			b = appendMember(b, field.name, field.value)
+		}
+		b = append(b, '}')
+	}
+	if b == nil {
+		return nil
+	}
+	return append(b, ']')
+}

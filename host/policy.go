@@ -1,0 +1,119 @@
+package host
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/go-json-experiment/json"
+)
+
+// A tool's resolved policy is all that decides what a call of it may do: what
+// the config says of the tool, and of everything that it refers to. Its digest
+// stands in the record.
+
+type resolvedTool struct {
+	Callers      []string           `json:"callers"`
+	Contract     string             `json:"contract"`
+	Directory    *resolvedDirectory `json:"directory,omitzero"`
+	Effect       string             `json:"effect"`
+	Grants       []resolvedGrant    `json:"grants"`
+	Limits       resolvedLimits     `json:"limits"`
+	Module       string             `json:"module"`
+	Name         string             `json:"name"`
+	NotAvailable string             `json:"not_available"`
+}
+
+type resolvedDirectory struct {
+	Database string   `json:"database"`
+	Roles    []string `json:"roles"`
+	Table    string   `json:"table"`
+}
+
+type resolvedGrant struct {
+	Capability string           `json:"capability"`
+	Kind       string           `json:"kind"`
+	Only       string           `json:"only"`
+	Records    *resolvedRecords `json:"records,omitzero"`
+}
+
+type resolvedRecords struct {
+	Columns  []string                  `json:"columns"`
+	Database string                    `json:"database"`
+	Everyone bool                      `json:"everyone"`
+	Key      string                    `json:"key"`
+	MaxBytes int64                     `json:"max_bytes"`
+	MaxRows  int                       `json:"max_rows"`
+	Scope    []resolvedClause          `json:"scope"`
+	Table    string                    `json:"table"`
+	Types    map[string]resolvedColumn `json:"types"`
+}
+
+type resolvedClause struct {
+	Column string `json:"column"`
+	Else   string `json:"else"`
+	Is     string `json:"is"`
+}
+
+type resolvedColumn struct {
+	Name   string `json:"name"`
+	Places int    `json:"places"`
+}
+
+type resolvedLimits struct {
+	ArgumentChars int   `json:"argument_chars"`
+	HostCalls     int   `json:"host_calls"`
+	Log           int64 `json:"log"`
+	Memory        int64 `json:"memory"`
+	ResultChars   int   `json:"result_chars"`
+	TimeMS        int64 `json:"time_ms"`
+}
+
+// resolve gives the digests of a loaded tool.
+func (h *Host) resolve(t *tool) Policy {
+	r := resolvedTool{
+		Name: t.Name, Effect: t.Effect, Callers: t.Callers, NotAvailable: t.NotAvailable.String(),
+		Contract: t.contract.Digest, Module: t.manifest.Digest,
+		Limits: resolvedLimits{
+			ArgumentChars: t.Limits.ArgumentChars, HostCalls: t.Limits.HostCalls, Log: t.Limits.Log,
+			Memory: t.Limits.Memory, ResultChars: t.Limits.ResultChars, TimeMS: t.Limits.Time.Milliseconds(),
+		},
+	}
+	if d := h.config.Directory; d != nil {
+		r.Directory = &resolvedDirectory{Database: h.databaseShown(d.Database), Roles: d.Roles, Table: d.Table}
+	}
+	for _, g := range t.grants {
+		one := resolvedGrant{Capability: g.Capability, Kind: g.kind.Name, Only: g.only}
+		for _, c := range h.config.Capabilities {
+			if c.Name == g.Capability && c.Records != nil {
+				rec := c.Records
+				one.Records = &resolvedRecords{
+					Columns: rec.Columns, Database: h.databaseShown(rec.Database), Everyone: rec.Everyone, Key: rec.Key,
+					MaxBytes: rec.MaxBytes, MaxRows: rec.MaxRows, Table: rec.Table, Types: map[string]resolvedColumn{},
+				}
+				for name, kind := range rec.Types {
+					one.Records.Types[name] = resolvedColumn{Name: kind.Name, Places: kind.Places}
+				}
+				for _, clause := range rec.Scope {
+					one.Records.Scope = append(one.Records.Scope, resolvedClause{Column: clause.Column, Else: clause.Else, Is: clause.Is.String()})
+				}
+			}
+		}
+		r.Grants = append(r.Grants, one)
+	}
+	text, err := json.Marshal(r, json.Deterministic(true))
+	if err != nil {
+		panic("a resolved policy is plain data: " + err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return Policy{Contract: r.Contract, Module: r.Module, Resolved: "sha256:" + hex.EncodeToString(sum[:])}
+}
+
+// databaseShown is a database as the config has it, without values of the environment.
+func (h *Host) databaseShown(name string) string {
+	for _, d := range h.config.Databases {
+		if d.Name == name {
+			return name + " " + d.Shown
+		}
+	}
+	return name
+}
