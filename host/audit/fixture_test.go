@@ -11,7 +11,7 @@ import (
 	"github.com/toolhost/toolhost/host/state"
 )
 
-// A bench is a folder with all that a log needs.
+// A place is a folder with all that a log needs.
 type place struct{ dir string }
 
 func newPlace(t testing.TB) place {
@@ -22,14 +22,20 @@ func newPlace(t testing.TB) place {
 func (p place) path(name string) string { return filepath.Join(p.dir, name) }
 func (p place) folder() string          { return p.path("audit") }
 
+// hostOptions are a host's; the state database in them is open.
+func (p place) hostOptions() (Options, error) {
+	s, err := state.Open(p.path("state/state.db"))
+	return Options{Folder: p.folder(), Key: p.path("keys/audit.key"), State: s, CheckpointTime: time.Hour}, err
+}
+
 func (p place) options(t testing.TB) Options {
 	t.Helper()
-	s, err := state.Open(p.path("state/state.db"))
+	o, err := p.hostOptions()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
-	return Options{Folder: p.folder(), Key: p.path("keys/audit.key"), State: s, CheckpointTime: time.Hour}
+	t.Cleanup(func() { o.State.(*state.State).Close() })
+	return o
 }
 
 func (p place) open(t testing.TB, change ...func(*Options)) *Log {

@@ -1,0 +1,177 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// childOf, in the environment, makes the test binary a host that appends to the
+// log of that place until it is killed.
+const childOf = "TOOLHOST_AUDIT_CHILD"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childOf); dir != "" {
+		fmt.Fprintln(os.Stderr, appendForever(place{dir}))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// appendForever appends from several goroutines, and writes the id of each call
+// to stdout once Append has answered: from then on its entry must be there (A1).
+func appendForever(p place) error {
+	o, err := p.hostOptions()
+	if err != nil {
+		return err
+	}
+	o.CheckpointEntries = 20
+	l, err := Open(o)
+	if err != nil {
+		return err
+	}
+	failed := make(chan error)
+	for range 8 {
+		go func() {
+			for {
+				e := ended(rand.IntN(1_000_000), fmt.Sprintf("C-%05d", rand.IntN(50)))
+				e.Call.ID = fmt.Sprintf("%016X", rand.Uint64())
+				if err := l.Append(e); err != nil {
+					failed <- err
+					return
+				}
+				_, _ = os.Stdout.WriteString(e.Call.ID + "\n") // the parent has died: so will this
+			}
+		}()
+	}
+	return <-failed
+}
+
+// What a call was answered with is in the log, whenever the host is killed;
+// what the kill has left is put right, and that is an entry (A1, A7).
+func TestKilled(t *testing.T) {
+	const kills = 50
+	p := newPlace(t)
+	seed := uint64(time.Now().UnixNano()) //nolint:gosec // any will do
+	random := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("seed %d", seed)
+	read := reading{ids: map[string]bool{}}
+	answered, recoveries := 0, 0
+	for n := range kills {
+		answers, after := 1+random.IntN(120), time.Duration(random.Int64N(int64(3*time.Millisecond)))
+		if n%5 == 4 { // while it opens the log, or soon after
+			answers, after = 0, time.Duration(random.Int64N(int64(60*time.Millisecond)))
+		}
+		ids := killed(t, p, answers, after)
+		answered += len(ids)
+		broken := p.brokenBy(t)
+		must(t, p.open(t).Close())
+		read.on(t, p)
+		for _, id := range ids {
+			if !read.ids[id] {
+				t.Fatalf("kill %d: %s was answered and is not in the log", n, id)
+			}
+		}
+		switch told := read.recovery; {
+		case broken != Recovery{} && (told == nil || *told != broken):
+			t.Fatalf("kill %d: what the kill left, %+v, was told as %+v", n, broken, told)
+		case broken == Recovery{} && told != nil:
+			t.Fatalf("kill %d: nothing was left, and a recovery was told: %+v", n, told)
+		case told != nil:
+			recoveries++
+		}
+		r, err := Verify(p.folder(), VerifyOptions{Public: p.public(t), Kept: p.kept(t)})
+		must(t, err)
+		wantTold(t, r)
+	}
+	r := wantSound(t, p)
+	t.Logf("%d answered, %d entries, %d recoveries", answered, r.Entries, recoveries)
+	if answered < 2000 {
+		t.Errorf("only %d calls were answered: too few to tell", answered)
+	}
+}
+
+// killed runs a host, kills it some time after so many answers, and gives the
+// ids that it answered.
+func killed(t *testing.T, p place, answers int, after time.Duration) (ids []string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // this test
+	cmd.Env = append(os.Environ(), childOf+"="+p.dir)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	in := bufio.NewScanner(out)
+	for len(ids) < answers && in.Scan() {
+		ids = append(ids, in.Text())
+	}
+	time.AfterFunc(after, func() { _ = cmd.Process.Kill() }) // Wait tells
+	for in.Scan() {
+		ids = append(ids, in.Text())
+	}
+	must(t, in.Err())
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != -1 {
+		t.Fatalf("the host was not killed, it ended: %v\n%s", err, said.Bytes())
+	}
+	return ids
+}
+
+// brokenBy is what is not whole in the folder.
+func (p place) brokenBy(t *testing.T) Recovery {
+	t.Helper()
+	var out Recovery
+	lines, tree := p.mayRead(t, entriesFile), p.mayRead(t, treeFile)
+	whole := lines[:bytes.LastIndexByte(lines, '\n')+1]
+	out.EntryBytes = int64(len(lines) - len(whole))
+	n, have := int64(bytes.Count(whole, []byte("\n"))), int64(len(tree))/tlog.HashSize
+	for i := range n {
+		if tlog.StoredHashCount(i+1) > have { // from the first line on that lacks one, all are written
+			out.Hashes = tlog.StoredHashCount(n) - tlog.StoredHashCount(i)
+			break
+		}
+	}
+	_, torn := splitNotes(p.mayRead(t, checkpointsFile))
+	out.CheckpointBytes = int64(len(torn))
+	return out
+}
+
+func (p place) mayRead(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(p.file(name))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// A reading reads on in entries.jsonl.
+type reading struct {
+	bytes    int64
+	ids      map[string]bool
+	recovery *Recovery // in the part that was read last
+}
+
+func (r *reading) on(t *testing.T, p place) {
+	t.Helper()
+	r.recovery = nil
+	data := p.read(t, entriesFile)
+	for line := range bytes.Lines(data[r.bytes:]) {
+		switch e := entry(t, string(bytes.TrimSuffix(line, []byte("\n")))); {
+		case e.Call != nil && r.ids[e.Call.ID]:
+			t.Fatalf("%s stands twice in the log", e.Call.ID)
+		case e.Call != nil:
+			r.ids[e.Call.ID] = true
+		case e.Recovery != nil:
+			r.recovery = e.Recovery
+		}
+	}
+	r.bytes = int64(len(data))
+}
