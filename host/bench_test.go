@@ -1,6 +1,7 @@
 package host
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -82,4 +83,37 @@ func BenchmarkCall(b *testing.B) {
 			b.Fatal(o.Line(), o.Reason)
 		}
 	}
+}
+
+// BenchmarkCallAudited is BenchmarkCall with the audit log of a config: two
+// entries on disk. BenchmarkRefusedAudited is a call that no guest runs for: one.
+func BenchmarkCallAudited(b *testing.B) { benchmarkAudited(b, `{"order_id":"LK-500000"}`, OK) }
+
+// BenchmarkRefusedAudited is described at BenchmarkCallAudited.
+func BenchmarkRefusedAudited(b *testing.B) {
+	benchmarkAudited(b, `{"order_id":"LK-502001"}`, Refused)
+}
+
+func benchmarkAudited(b *testing.B, args string, want State) {
+	h := newDesk(b, "", "get_order").openAudited(b)
+	defer h.Close()
+	s, p := tom(), ask("get_order", args)
+	b.Run("alone", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if o := h.Call(b.Context(), s, p); o.State != want {
+				b.Fatal(o.Line(), o.Reason)
+			}
+		}
+	})
+	b.Run("64-side-by-side", func(b *testing.B) {
+		b.SetParallelism(64 / runtime.GOMAXPROCS(0))
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if o := h.Call(b.Context(), s, p); o.State != want {
+					b.Error(o.Line(), o.Reason)
+				}
+			}
+		})
+	})
 }

@@ -43,8 +43,10 @@ func (s section) ownPath(key, what, otherwise string) ownPath {
 func (p ownPath) String() string { return p.what + " " + quote(p.shown) }
 
 // is, holds and within do not hold for a path that could not be read.
-func (p ownPath) is(path string) bool    { return p.path != "" && p.path == path }
+func (p ownPath) is(path string) bool { return p.path != "" && p.path == path }
+
 func (p ownPath) holds(path string) bool { return p.path != "" && path != "" && inside(path, p.path) }
+
 func (p ownPath) within(folder string) bool {
 	return p.is(folder) || p.path != "" && inside(p.path, folder)
 }
