@@ -3,7 +3,6 @@ package host
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/go-hclog"
@@ -17,76 +16,6 @@ import (
 // a secret in another form, backwards or in base64, is not seen through.)
 
 const maxGuestText = 2000 // bytes of a guest's own words that are kept together
-
-// A hider takes secrets out of a guest's words, in one pass, longest first: in
-// another order one secret could show another, or grow the text.
-type hider struct {
-	replacer *strings.Replacer // nil: there is nothing to hide
-	longest  int               // bytes
-	withhold bool              // a secret is too short to be cut out of a text
-}
-
-const (
-	hidden     = "(secret)"
-	minHidden  = 4 // bytes; what is shorter would shred every text and show itself by that
-	withheld   = "(withheld: it could hold a secret)"
-	maxSecrets = 1000
-)
-
-func newHider(secrets []string) *hider {
-	h := &hider{withhold: len(secrets) > maxSecrets}
-	var texts []string
-	for _, secret := range secrets {
-		quoted := string(strictjson.AppendString(nil, secret)) // as a guest's JSON has it
-		for _, text := range append(strings.Split(secret, "\n"), secret, quoted[1:len(quoted)-1]) {
-			h.withhold = h.withhold || text != "" && len(text) < minHidden
-			if text != "" && !slices.Contains(texts, text) && !h.withhold {
-				texts = append(texts, text)
-			}
-		}
-	}
-	if len(texts) == 0 {
-		return h
-	}
-	slices.SortFunc(texts, func(a, b string) int { return len(b) - len(a) })
-	h.longest = len(texts[0])
-	var pairs []string
-	for _, text := range texts {
-		pairs = append(pairs, text, hidden)
-	}
-	h.replacer = strings.NewReplacer(pairs...)
-	return h
-}
-
-func (h *hider) text(said []byte) string {
-	switch {
-	case len(said) == 0:
-		return ""
-	case h.withhold:
-		return withheld
-	case h.replacer == nil:
-		return cut(string(said), maxGuestText)
-	}
-	return cut(h.replacer.Replace(cut(string(said), maxGuestText+h.longest)), maxGuestText)
-}
-
-// value is a result without the secrets, in whatever text or number they stand.
-// What is too short to be cut out of a text is hidden where it is the whole.
-func (h *hider) value(v strictjson.Value) strictjson.Value {
-	if h == nil || h.replacer == nil && !h.withhold {
-		return v
-	}
-	if text, scalar := v.Text(); scalar {
-		switch {
-		case h.withhold:
-			return strictjson.Text(withheld)
-		case h.replacer.Replace(text) != text:
-			return strictjson.Text(h.replacer.Replace(text))
-		}
-		return v
-	}
-	return v.Map(func(_ string, child strictjson.Value) strictjson.Value { return h.value(child) })
-}
 
 // logLine logs what a guest gave to toolhost.log: {"level","message"}, or any
 // text as it is. All of it is at our level debug: guests are not to be heard
