@@ -19,7 +19,7 @@ func (c *cli) auditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		DisableFlagsInUseLine: true,
 		Use:                   "audit COMMAND",
-		Short:                 "The audit log: show, count, verify, checkpoint, erase",
+		Short:                 "The audit log: show, export, count, verify, checkpoint, erase",
 		Long: `The log of every decision, in the folder that [audit] of the config names. It
 holds pseudonyms and commitments; who asked and what for is sealed beside it.`,
 		Example: `  toolhost audit verify`,
@@ -31,7 +31,7 @@ holds pseudonyms and commitments; who asked and what for is sealed beside it.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.auditShowCommand(), c.auditCountCommand(), c.auditVerifyCommand(), c.auditCheckpointCommand(), c.auditEraseCommand())
+	cmd.AddCommand(c.auditShowCommand(), c.auditExportCommand(), c.auditCountCommand(), c.auditVerifyCommand(), c.auditCheckpointCommand(), c.auditEraseCommand())
 	return cmd
 }
 
@@ -163,130 +163,4 @@ func timeOf(flag, text string, now time.Time) (time.Time, error) {
 		return now.Add(-d), nil
 	}
 	return time.Time{}, usage("%s %q: write 2026-11-30, 2026-11-30T08:00:00Z, or how long ago: 90m, 24h, 7d", flag, text)
-}
-
-func (c *cli) auditCountCommand() *cobra.Command {
-	var f filterFlags
-	var asJSON bool
-	cmd := &cobra.Command{
-		DisableFlagsInUseLine: true,
-		Use:                   "count",
-		Short:                 "Count calls by day (UTC), outcome and code",
-		Example:               `  toolhost audit count --since 7d`,
-		Args:                  exactly(0, "audit count takes no argument; see: toolhost audit count --help"),
-		RunE: func(*cobra.Command, []string) error {
-			filter, err := f.read(time.Now())
-			if err != nil {
-				return err
-			}
-			if filter.Unfinished {
-				return usage("audit count: what has not ended has no outcome to count; see: toolhost audit show --outcome unfinished")
-			}
-			return c.auditCount(filter, asJSON)
-		},
-	}
-	f.add(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "stdout: one JSON object a line")
-	return cmd
-}
-
-func (c *cli) auditCount(f audit.Filter, asJSON bool) error {
-	r, err := c.openReader()
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	counts, err := r.Counts(f)
-	if err != nil {
-		return &status{code: exitHost, err: err}
-	}
-	for _, n := range counts {
-		if asJSON {
-			fmt.Fprintf(c.stdout, `{"day":%q,"outcome":%q,"code":%q,"calls":%d}`+"\n", n.Day, n.Outcome, n.Code, n.Calls)
-			continue
-		}
-		fmt.Fprintf(c.stdout, "%s  %-8s %-24s %8d\n", n.Day, n.Outcome, or(n.Code, "-"), n.Calls)
-	}
-	return nil
-}
-
-func (c *cli) auditCheckpointCommand() *cobra.Command {
-	return &cobra.Command{
-		DisableFlagsInUseLine: true,
-		Use:                   "checkpoint",
-		Short:                 "Sign what the log holds now and print it, to be kept elsewhere",
-		Long: `Prints a signed checkpoint of all that the log holds. Kept where nobody who can
-write to the log can, it shows later that nothing before it was changed or cut.`,
-		Example: `  toolhost audit checkpoint > kept.txt && toolhost audit verify --checkpoint kept.txt`,
-		Args:    exactly(0, "audit checkpoint takes no argument; see: toolhost audit checkpoint --help"),
-		RunE: func(*cobra.Command, []string) error {
-			l, done, err := c.openLog()
-			if err != nil {
-				return err
-			}
-			defer done()
-			note, err := l.Checkpoint()
-			if err != nil {
-				return &status{code: exitHost, err: err}
-			}
-			_, _ = c.stdout.Write(note) // the sink remembers an error
-			return nil
-		},
-	}
-}
-
-func (c *cli) auditEraseCommand() *cobra.Command {
-	var who audit.Person
-	var tenant string
-	cmd := &cobra.Command{
-		DisableFlagsInUseLine: true,
-		Use:                   "erase (--customer ID | --subject ID | --nobody) [--tenant TENANT]",
-		Short:                 "Delete a person's key, so that nobody can read what is sealed of them",
-		Long: `Deletes the key under which everything about a person is sealed, and the link
-between them and their pseudonyms. It cannot be undone. The log stays as it is
-and verifies; that somebody was erased is an entry.
-
-exit     0 erased, 3 the log knows nobody of that name, 1 host error, 2 usage`,
-		Example: `  toolhost audit erase --customer C-20417`,
-		Args:    exactly(0, "audit erase takes no argument; see: toolhost audit erase --help"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("tenant") {
-				who.Tenant = &tenant
-			}
-			given := 0
-			for _, name := range []string{"customer", "subject", "nobody"} {
-				if cmd.Flags().Changed(name) {
-					given++
-				}
-			}
-			if given != 1 || who == (audit.Person{Tenant: who.Tenant}) {
-				return usage("audit erase: say whom, once: --customer, --subject or --nobody")
-			}
-			return c.auditErase(who)
-		},
-	}
-	cmd.Flags().StringVar(&who.Customer, "customer", "", "whom sessions about this `CUSTOMER` are about")
-	cmd.Flags().StringVar(&who.Subject, "subject", "", "who asked as this `SUBJECT`")
-	cmd.Flags().BoolVar(&who.Nobody, "nobody", false, "all who asked with neither customer nor subject")
-	cmd.Flags().StringVar(&tenant, "tenant", "", "of this `TENANT`, where several have somebody of that name")
-	return cmd
-}
-
-func (c *cli) auditErase(who audit.Person) error {
-	l, done, err := c.openLog()
-	if err != nil {
-		return err
-	}
-	defer done()
-	pseudonym, err := l.Erase(who)
-	switch {
-	case errors.Is(err, audit.ErrNoSuchPerson):
-		return &status{code: exitNo, err: err}
-	case errors.Is(err, audit.ErrSeveralTenants):
-		return usage("%v: --tenant", err)
-	case err != nil:
-		return &status{code: exitHost, err: err}
-	}
-	fmt.Fprintf(c.stdout, "erased %s: what is sealed of them cannot be read any more\n", pseudonym)
-	return nil
 }

@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/strictjson"
 )
@@ -44,6 +42,28 @@ stands in the log, and what is sealed of it, or why that cannot be read.`,
 	cmd.Flags().IntVar(&last, "last", 50, "only the last `N` that fit; 0: all")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is written from now on, until interrupted")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "stdout: one JSON object a line, every entry")
+	return cmd
+}
+
+func (c *cli) auditExportCommand() *cobra.Command {
+	var f filterFlags
+	cmd := &cobra.Command{
+		DisableFlagsInUseLine: true,
+		Use:                   "export",
+		Short:                 "Write every entry with what is sealed of it, as JSON lines",
+		Long: `Writes all that fits the flags, as "audit show --json" does: for another system, or
+to answer a person who asks what is kept of them.`,
+		Example: `  toolhost audit export --customer C-20417 > C-20417.jsonl`,
+		Args:    exactly(0, "audit export takes no argument; see: toolhost audit export --help"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			filter, err := f.read(time.Now())
+			if err != nil {
+				return err
+			}
+			return c.auditShow(cmd.Context(), filter, true, false)
+		},
+	}
+	f.add(cmd)
 	return cmd
 }
 
@@ -136,81 +156,4 @@ func eventText(e *audit.Entry) string {
 		return fmt.Sprintf("values before %s: %s, and %s", e.Expiry.Before, count(e.Expiry.Files, "file"), count(e.Expiry.People, "pseudonym"))
 	}
 	return ""
-}
-
-// toldCall is a call as its entries and what is sealed of them tell it.
-type toldCall struct {
-	start, end *audit.Entry // start is nil where no guest was to start
-	values     map[string]strictjson.Value
-	gone       audit.Gone
-	tool       string
-	who        string
-	session    host.Session
-}
-
-// tellCall gathers what is known of the call of one of its entries.
-func tellCall(r *audit.Reader, rec audit.Record) toldCall {
-	told := toldCall{values: map[string]strictjson.Value{}}
-	told.take(rec)
-	if rec.Entry.Kind == audit.Ended && rec.Entry.Call.Ran {
-		_ = r.Find(audit.Filter{Call: rec.Entry.Call.ID, Kinds: []audit.Kind{audit.Started}, After: -1}, func(start audit.Record) error {
-			told.take(start)
-			return nil
-		}) // without its start the call is told from its end
-	}
-	told.name()
-	return told
-}
-
-func (t *toldCall) take(rec audit.Record) {
-	if rec.Entry.Kind == audit.Started {
-		t.start = rec.Entry
-	} else {
-		t.end = rec.Entry
-	}
-	if t.gone == "" {
-		t.gone = rec.Gone
-	}
-	for _, v := range rec.Values {
-		value, err := strictjson.Read(v.JSON, strictjson.Default(len(v.JSON)))
-		if err == nil {
-			t.values[v.Name] = value
-		}
-	}
-}
-
-// call is what the entries say of the call, the end's word last.
-func (t *toldCall) call() *audit.Call {
-	if t.end != nil {
-		return t.end.Call
-	}
-	return t.start.Call
-}
-
-func (t *toldCall) text(name string) string {
-	s, _ := t.values[name].Text()
-	return s
-}
-
-// name says which tool and who asked, as far as that can be read.
-func (t *toldCall) name() {
-	c := t.call()
-	t.tool = or(c.Tool, t.text("tool"))
-	if t.tool == "" {
-		t.tool = "(" + string(t.gone) + ")"
-	}
-	session, ok := t.values["session"]
-	if !ok {
-		t.who = strings.TrimSpace(c.Who.Role + " " + c.Who.Person + " (" + string(t.gone) + ")")
-		return
-	}
-	s := host.Session{Subject: t.text("subject"), Attributes: map[string]string{}}
-	s.ID, _ = session.TextAt("id")
-	s.Role, _ = session.TextAt("role")
-	s.Tenant, _ = session.TextAt("tenant")
-	attributes, _ := session.Get("attributes")
-	for name := range attributes.Members() {
-		s.Attributes[name], _ = attributes.TextAt(name)
-	}
-	t.session, t.who = s, whoAsks(s)
 }

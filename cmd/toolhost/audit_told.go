@@ -1,0 +1,86 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/strictjson"
+)
+
+// toldCall is a call as its entries and what is sealed of them tell it.
+type toldCall struct {
+	start, end *audit.Entry // start is nil where no guest was to start
+	values     map[string]strictjson.Value
+	gone       audit.Gone
+	tool       string
+	who        string
+	session    host.Session
+}
+
+// tellCall gathers what is known of the call of one of its entries.
+func tellCall(r *audit.Reader, rec audit.Record) toldCall {
+	told := toldCall{values: map[string]strictjson.Value{}}
+	told.take(rec)
+	if rec.Entry.Kind == audit.Ended && rec.Entry.Call.Ran {
+		_ = r.Find(audit.Filter{Call: rec.Entry.Call.ID, Kinds: []audit.Kind{audit.Started}, After: -1}, func(start audit.Record) error {
+			told.take(start)
+			return nil
+		}) // without its start the call is told from its end
+	}
+	told.name()
+	return told
+}
+
+func (t *toldCall) take(rec audit.Record) {
+	if rec.Entry.Kind == audit.Started {
+		t.start = rec.Entry
+	} else {
+		t.end = rec.Entry
+	}
+	if t.gone == "" {
+		t.gone = rec.Gone
+	}
+	for _, v := range rec.Values {
+		value, err := strictjson.Read(v.JSON, strictjson.Default(len(v.JSON)))
+		if err == nil {
+			t.values[v.Name] = value
+		}
+	}
+}
+
+// call is what the entries say of the call, the end's word last.
+func (t *toldCall) call() *audit.Call {
+	if t.end != nil {
+		return t.end.Call
+	}
+	return t.start.Call
+}
+
+func (t *toldCall) text(name string) string {
+	s, _ := t.values[name].Text()
+	return s
+}
+
+// name says which tool and who asked, as far as that can be read.
+func (t *toldCall) name() {
+	c := t.call()
+	t.tool = or(c.Tool, t.text("tool"))
+	if t.tool == "" {
+		t.tool = "(" + string(t.gone) + ")"
+	}
+	session, ok := t.values["session"]
+	if !ok {
+		t.who = strings.TrimSpace(c.Who.Role + " " + c.Who.Person + " (" + string(t.gone) + ")")
+		return
+	}
+	s := host.Session{Subject: t.text("subject"), Attributes: map[string]string{}}
+	s.ID, _ = session.TextAt("id")
+	s.Role, _ = session.TextAt("role")
+	s.Tenant, _ = session.TextAt("tenant")
+	attributes, _ := session.Get("attributes")
+	for name := range attributes.Members() {
+		s.Attributes[name], _ = attributes.TextAt(name)
+	}
+	t.session, t.who = s, whoAsks(s)
+}
