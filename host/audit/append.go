@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 )
 
 // A waiter is one Append that waits for its group to be on disk.
@@ -203,6 +204,9 @@ const subjectValue = "subject"
 func sealFor(who identified, e Event) ([]sealed, error) {
 	var out []sealed
 	values := e.Values
+	if slices.ContainsFunc(values, func(v Value) bool { return v.Name == subjectValue }) {
+		return nil, fmt.Errorf("a value has the name %q, which is the log's own", subjectValue)
+	}
 	if who.subject != nil && !e.GoesOn {
 		subject := TextValue(subjectValue, e.Who.Subject)
 		if who.subject == who.person {

@@ -14,6 +14,7 @@ import (
 // Many append at once, in one process and in two (A1, A3).
 
 func TestSideBySide(t *testing.T) {
+	t.Parallel()
 	const callers, each = 200, 5
 	for logs := 1; logs <= 2; logs++ {
 		t.Run(fmt.Sprintf("logs-%d", logs), func(t *testing.T) {

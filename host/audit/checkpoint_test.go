@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"golang.org/x/mod/sumdb/note"
 )
 
 // When a log is signed, and who gets to know.
@@ -49,17 +50,21 @@ func TestCheckpointsByNumberAndAtTheEnd(t *testing.T) {
 func TestCheckpointsByTime(t *testing.T) {
 	p := newPlace(t)
 	l := p.open(t, func(o *Options) { o.CheckpointTime = 100 * time.Millisecond })
-	for n := range 3 {
-		must(t, l.Append(ended(n, "C-00001")))
+	for n := range int64(3) {
+		must(t, l.Append(ended(int(n), "C-00001")))
 		waitFor(t, "a checkpoint by time", func() bool {
-			notes, _ := splitNotes(p.mayRead(t, checkpointsFile))
-			return len(notes) > n
+			data := p.mayRead(t, checkpointsFile)
+			last, _, err := lastNote(bytes.NewReader(data), int64(len(data)))
+			must(t, err)
+			if last == nil {
+				return false
+			}
+			c, err := openCheckpoint(last, p.public(t))
+			must(t, err)
+			return c.Entries == n+2
 		})
 	}
 	must(t, l.Close())
-	if got := p.sizes(t); len(got) != 3 || got[2] != 4 {
-		t.Errorf("checkpoints of %v entries, want one after each of 3 calls", got)
-	}
 	wantSound(t, p)
 }
 
@@ -148,5 +153,39 @@ func TestCheckpointThatIsNotKept(t *testing.T) {
 	}
 	if r := p.verify(t); len(r.Findings) > 0 || r.Signed != 21 {
 		t.Errorf("%d entries of 21 are signed%s", r.Signed, inWords(r))
+	}
+}
+
+// There is one way to write a checkpoint. What the key has signed and is
+// written otherwise, or is of another log, is none.
+func TestCheckpointForms(t *testing.T) {
+	good := Checkpoint{Origin: quickOrigin, Entries: 7, Bytes: 900, Time: monday}
+	sign := func(text string) []byte {
+		signed, err := note.Sign(&note.Note{Text: text}, quickKey{})
+		must(t, err)
+		return signed
+	}
+	if c, err := openCheckpoint(sign(good.text()), quickKey{}); err != nil || c != good {
+		t.Fatalf("%+v: %v", c, err)
+	}
+	other := good
+	other.Origin = originPrefix + "OTHER"
+	for name, text := range map[string]string{
+		"of-another-log":    other.text(),
+		"a-zero-in-front":   strings.Replace(good.text(), "\n7\n", "\n07\n", 1),
+		"a-sign":            strings.Replace(good.text(), "\n7\n", "\n+7\n", 1),
+		"less-than-nothing": strings.Replace(good.text(), "\n7\n", "\n-7\n", 1),
+		"more-than-64-bits": strings.Replace(good.text(), "\n7\n", "\n99999999999999999999\n", 1),
+		"another-zone":      strings.Replace(good.text(), "Z\n", "+00:00\n", 1),
+		"parts-of-seconds":  strings.Replace(good.text(), "Z\n", ".5Z\n", 1),
+		"no-bytes":          strings.Replace(good.text(), "bytes 900\n", "900\n", 1),
+		"a-line-too-many":   good.text() + "more\n",
+		"a-line-too-few":    strings.Replace(good.text(), "bytes 900\n", "", 1),
+		"bits-of-the-root-that-no-decoder-looks-at": strings.Replace(good.text(), "A=\n", "B=\n", 1),
+		"nothing": "\n",
+	} {
+		if c, err := openCheckpoint(sign(text), quickKey{}); err == nil {
+			t.Errorf("%s was taken for %+v", name, c)
+		}
 	}
 }

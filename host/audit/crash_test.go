@@ -12,80 +12,10 @@ import (
 // says so where something of the log itself was written (A7).
 
 func TestCrash(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		leave func(*testing.T, place)
-		want  Recovery // zero: there is nothing to tell
-	}{
-		{
-			name: "a-torn-line",
-			leave: func(t *testing.T, p place) {
-				p.write(t, entriesFile, append(p.read(t, entriesFile), `{"at":"2026-`...))
-			},
-			want: Recovery{EntryBytes: 12},
-		},
-		{
-			name: "lines-without-hashes",
-			leave: func(t *testing.T, p place) {
-				p.write(t, treeFile, p.read(t, treeFile)[:tlog.StoredHashCount(296)*tlog.HashSize])
-			},
-			want: Recovery{Hashes: tlog.StoredHashCount(301) - tlog.StoredHashCount(296)},
-		},
-		{
-			name: "a-torn-hash",
-			leave: func(t *testing.T, p place) {
-				p.write(t, treeFile, p.read(t, treeFile)[:tlog.StoredHashCount(296)*tlog.HashSize+9])
-			},
-			want: Recovery{Hashes: tlog.StoredHashCount(301) - tlog.StoredHashCount(296)},
-		},
-		{
-			name:  "a-page-of-the-tree-lost", // that begins with the hashes of one line
-			leave: func(t *testing.T, p place) { p.zeros(t, treeFile, 4096, 4096) },
-			want:  Recovery{Hashes: tlog.StoredHashCount(301) - 128},
-		},
-		{
-			name:  "a-page-of-the-tree-lost-amid-the-hashes-of-a-line", // 193 has numbers 383 and 384
-			leave: func(t *testing.T, p place) { p.zeros(t, treeFile, 3*4096, 4096) },
-			want:  Recovery{Hashes: tlog.StoredHashCount(301) - 383},
-		},
-		{
-			name:  "no-tree",
-			leave: func(t *testing.T, p place) { must(t, os.Remove(p.file(treeFile))) },
-			want:  Recovery{Hashes: tlog.StoredHashCount(301)},
-		},
-		{
-			name:  "a-torn-checkpoint",
-			leave: func(t *testing.T, p place) { p.write(t, checkpointsFile, []byte("toolhost-audit/X\n12\n")) },
-			want:  Recovery{CheckpointBytes: 20},
-		},
-		{
-			name: "all-of-these",
-			leave: func(t *testing.T, p place) {
-				p.write(t, entriesFile, append(p.read(t, entriesFile), '{'))
-				p.write(t, treeFile, nil)
-				p.write(t, checkpointsFile, []byte("t"))
-			},
-			want: Recovery{EntryBytes: 1, Hashes: tlog.StoredHashCount(301), CheckpointBytes: 1},
-		},
-		{
-			name:  "no-public-key",
-			leave: func(t *testing.T, p place) { must(t, os.Remove(p.path("keys/audit.key.pub"))) },
-		},
-		{
-			name: "a-torn-public-key", // not in its place yet
-			leave: func(t *testing.T, p place) {
-				must(t, os.Rename(p.path("keys/audit.key.pub"), p.path("keys/audit.key.pub.new")))
-				must(t, os.Truncate(p.path("keys/audit.key.pub.new"), 20))
-			},
-		},
-		{
-			name: "values-that-no-entry-names",
-			leave: func(t *testing.T, p place) {
-				p.write(t, valuesFolder+"/"+theDay, append(p.read(t, valuesFolder+"/"+theDay), "rest"...))
-			},
-		},
-	} {
+	t.Parallel()
+	for _, test := range crashes {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			p, public := crashed(t)
 			test.leave(t, p)
 			l := p.open(t)
@@ -111,6 +41,81 @@ func TestCrash(t *testing.T) {
 			}
 		})
 	}
+}
+
+// crashes are what a kill, or a crash of the machine, can leave.
+var crashes = []struct {
+	name  string
+	leave func(*testing.T, place)
+	want  Recovery // zero: there is nothing to tell
+}{
+	{
+		name: "a-torn-line",
+		leave: func(t *testing.T, p place) {
+			p.write(t, entriesFile, append(p.read(t, entriesFile), `{"at":"2026-`...))
+		},
+		want: Recovery{EntryBytes: 12},
+	},
+	{
+		name: "lines-without-hashes",
+		leave: func(t *testing.T, p place) {
+			p.write(t, treeFile, p.read(t, treeFile)[:tlog.StoredHashCount(296)*tlog.HashSize])
+		},
+		want: Recovery{Hashes: tlog.StoredHashCount(301) - tlog.StoredHashCount(296)},
+	},
+	{
+		name: "a-torn-hash",
+		leave: func(t *testing.T, p place) {
+			p.write(t, treeFile, p.read(t, treeFile)[:tlog.StoredHashCount(296)*tlog.HashSize+9])
+		},
+		want: Recovery{Hashes: tlog.StoredHashCount(301) - tlog.StoredHashCount(296)},
+	},
+	{
+		name:  "a-page-of-the-tree-lost", // that begins with the hashes of one line
+		leave: func(t *testing.T, p place) { p.zeros(t, treeFile, 4096, 4096) },
+		want:  Recovery{Hashes: tlog.StoredHashCount(301) - 128},
+	},
+	{
+		name:  "a-page-of-the-tree-lost-amid-the-hashes-of-a-line", // 193 has numbers 383 and 384
+		leave: func(t *testing.T, p place) { p.zeros(t, treeFile, 3*4096, 4096) },
+		want:  Recovery{Hashes: tlog.StoredHashCount(301) - 383},
+	},
+	{
+		name:  "no-tree",
+		leave: func(t *testing.T, p place) { must(t, os.Remove(p.file(treeFile))) },
+		want:  Recovery{Hashes: tlog.StoredHashCount(301)},
+	},
+	{
+		name:  "a-torn-checkpoint",
+		leave: func(t *testing.T, p place) { p.write(t, checkpointsFile, []byte("toolhost-audit/X\n12\n")) },
+		want:  Recovery{CheckpointBytes: 20},
+	},
+	{
+		name: "all-of-these",
+		leave: func(t *testing.T, p place) {
+			p.write(t, entriesFile, append(p.read(t, entriesFile), '{'))
+			p.write(t, treeFile, nil)
+			p.write(t, checkpointsFile, []byte("t"))
+		},
+		want: Recovery{EntryBytes: 1, Hashes: tlog.StoredHashCount(301), CheckpointBytes: 1},
+	},
+	{
+		name:  "no-public-key",
+		leave: func(t *testing.T, p place) { must(t, os.Remove(p.path("keys/audit.key.pub"))) },
+	},
+	{
+		name: "a-torn-public-key", // not in its place yet
+		leave: func(t *testing.T, p place) {
+			must(t, os.Rename(p.path("keys/audit.key.pub"), p.path("keys/audit.key.pub.new")))
+			must(t, os.Truncate(p.path("keys/audit.key.pub.new"), 20))
+		},
+	},
+	{
+		name: "values-that-no-entry-names",
+		leave: func(t *testing.T, p place) {
+			p.write(t, valuesFolder+"/"+theDay, append(p.read(t, valuesFolder+"/"+theDay), "rest"...))
+		},
+	},
 }
 
 // crashed is a log of 301 entries without a checkpoint, as a kill leaves it.

@@ -143,70 +143,10 @@ func wantRecovered(t testing.TB, p place, want Recovery) {
 
 // Checkpoints are changed in the folder; lines and tree are not.
 func TestTamperWithCheckpoints(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		change func(*testing.T, []string) []string
-		want   []string
-		open   string // "": Open reads the last one only
-	}{
-		{
-			name:   "one-removed-in-the-middle", // nothing is wrong with it: a later one covers what it covered
-			change: func(_ *testing.T, n []string) []string { return append(n[:2], n[3:]...) },
-		},
-		{
-			name:   "one-twice", // two hosts may write the same one
-			change: func(_ *testing.T, n []string) []string { return append(n, n[5]) },
-		},
-		{
-			name:   "a-damaged-root-in-the-middle",
-			change: func(_ *testing.T, n []string) []string { return damaged(n, 2, 2) },
-			want:   []string{"checkpoint checkpoints:3"},
-		},
-		{
-			name:   "a-damaged-number-in-the-middle",
-			change: func(_ *testing.T, n []string) []string { return edit(n, 2, "\n24\n", "\n25\n") },
-			want:   []string{"checkpoint checkpoints:3"},
-		},
-		{
-			name:   "a-damaged-signature-at-the-end",
-			change: func(_ *testing.T, n []string) []string { return damaged(n, 5, 6) },
-			want:   []string{"checkpoint checkpoints:6", "cut checkpoints:0"},
-			open:   "checkpoints: the last one its signature does not fit",
-		},
-		{
-			name:   "bits-of-a-signature-that-no-decoder-looks-at",
-			change: func(t *testing.T, n []string) []string { n[2] = unusedBits(t, n[2]); return n },
-			want:   []string{"checkpoint checkpoints:3"},
-		},
-		{
-			name:   "swapped",
-			change: func(_ *testing.T, n []string) []string { return swap(n, 1, 2) },
-			want:   []string{"checkpoint checkpoints:3"},
-		},
-		{
-			name:   "a-missing-line-end-in-the-middle", // all that follow are read at the wrong lines
-			change: func(_ *testing.T, n []string) []string { return edit(n, 2, "\n24\n", "24\n") },
-			want:   []string{"checkpoint checkpoints:3", "checkpoint checkpoints:4", "checkpoint checkpoints:5", "torn checkpoints:6", "cut checkpoints:0"},
-			open:   "checkpoints: the last one",
-		},
-		{
-			name:   "the-last-removed",
-			change: func(_ *testing.T, n []string) []string { return n[:5] },
-			want:   []string{"cut checkpoints:0"},
-		},
-		{
-			name:   "one-of-another-key-put-in",
-			change: func(t *testing.T, n []string) []string { return append(n[:2], finished(t).notes(t)[2], n[3]) },
-			want:   []string{"other_key checkpoints:3", "cut checkpoints:0"},
-		},
-		{
-			name:   "one-of-another-key-at-the-end",
-			change: func(t *testing.T, n []string) []string { return append(n[:5], finished(t).notes(t)[5]) },
-			want:   []string{"other_key checkpoints:6", "cut checkpoints:0"},
-			open:   "checkpoints: the last one is signed by another key",
-		},
-	} {
+	t.Parallel()
+	for _, test := range checkpointTamperings {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			p := finished(t)
 			p.writeNotes(t, test.change(t, p.notes(t)))
 			wantTold(t, p.verify(t), test.want...)
@@ -217,6 +157,71 @@ func TestTamperWithCheckpoints(t *testing.T) {
 			}
 		})
 	}
+}
+
+// checkpointTamperings change a log's 6 checkpoints.
+var checkpointTamperings = []struct {
+	name   string
+	change func(*testing.T, []string) []string
+	want   []string
+	open   string // "": Open reads the last one only
+}{
+	{
+		name:   "one-removed-in-the-middle", // nothing is wrong with it: a later one covers what it covered
+		change: func(_ *testing.T, n []string) []string { return append(n[:2], n[3:]...) },
+	},
+	{
+		name:   "one-twice", // two hosts may write the same one
+		change: func(_ *testing.T, n []string) []string { return append(n, n[5]) },
+	},
+	{
+		name:   "a-damaged-root-in-the-middle",
+		change: func(_ *testing.T, n []string) []string { return damaged(n, 2, 2) },
+		want:   []string{"checkpoint checkpoints:3"},
+	},
+	{
+		name:   "a-damaged-number-in-the-middle",
+		change: func(_ *testing.T, n []string) []string { return edit(n, 2, "\n24\n", "\n25\n") },
+		want:   []string{"checkpoint checkpoints:3"},
+	},
+	{
+		name:   "a-damaged-signature-at-the-end",
+		change: func(_ *testing.T, n []string) []string { return damaged(n, 5, 6) },
+		want:   []string{"checkpoint checkpoints:6", "cut checkpoints:0"},
+		open:   "checkpoints: the last one its signature does not fit",
+	},
+	{
+		name:   "bits-of-a-signature-that-no-decoder-looks-at",
+		change: func(t *testing.T, n []string) []string { n[2] = unusedBits(t, n[2]); return n },
+		want:   []string{"checkpoint checkpoints:3"},
+	},
+	{
+		name:   "swapped",
+		change: func(_ *testing.T, n []string) []string { return swap(n, 1, 2) },
+		want:   []string{"checkpoint checkpoints:3"},
+	},
+	{
+		name:   "a-missing-line-end-in-the-middle", // all that follow are read at the wrong lines
+		change: func(_ *testing.T, n []string) []string { return edit(n, 2, "\n24\n", "24\n") },
+		want:   []string{"checkpoint checkpoints:3", "checkpoint checkpoints:4", "checkpoint checkpoints:5", "torn checkpoints:6", "cut checkpoints:0"},
+		open:   "checkpoints: the last one",
+	},
+	{
+		name:   "the-last-removed",
+		change: func(_ *testing.T, n []string) []string { return n[:5] },
+		want:   []string{"cut checkpoints:0"},
+	},
+	{
+		name:   "one-of-another-key-put-in",
+		change: func(t *testing.T, n []string) []string { return append(n[:2], finished(t).notes(t)[2], n[3]) },
+		want:   []string{"other_key checkpoints:3", "cut checkpoints:0"},
+	},
+	{
+		name:   "one-of-another-key-at-the-end",
+		change: func(t *testing.T, n []string) []string { return append(n[:5], finished(t).notes(t)[5]) },
+		want:   []string{"other_key checkpoints:6", "cut checkpoints:0"},
+		open:   "checkpoints: the last one is signed by another key",
+	},
 }
 
 // damaged changes one byte in the middle of a line of a checkpoint.

@@ -133,10 +133,10 @@ func entry(t testing.TB, line string) *Entry {
 // lineOf writes an entry as the log does.
 func lineOf(t testing.TB, e *Entry) string {
 	t.Helper()
-	seq, sealed := e.Seq, e.Sealed
-	head, err := e.head()
+	plain := *e
+	head, err := plain.head()
 	must(t, err)
-	return string(appendTail(head, seq, sealed))
+	return string(appendTail(head, e.Seq, e.Sealed))
 }
 
 // forged is a well-formed entry that says of itself that it has a number.

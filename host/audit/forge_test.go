@@ -133,3 +133,17 @@ func TestForkedAndLonger(t *testing.T) {
 	must(t, l.Close())
 	wantTold(t, b.verifyAgainst(t, a.noted(t, 7)), "forked kept.note:0")
 }
+
+// What no checkpoint covers yet can be added to by who can write the files. An
+// entry that is well-formed and has the next number looks like one that a crash
+// kept from the tree: verify tells that the tree lacks it, opening the log
+// takes it in, and says so.
+func TestAppendedByHand(t *testing.T) {
+	p := finished(t)
+	lines := p.lines(t)
+	p.writeLines(t, append(lines, forged(t, lines[40], 41)))
+	wantTold(t, p.verify(t), "tree tree:0")
+	must(t, p.open(t).Close())
+	wantRecovered(t, p, Recovery{Hashes: 2})
+	wantSound(t, p)
+}

@@ -62,6 +62,7 @@ func (p place) empty(t *testing.T) {
 // Whatever is the first that does not fit (who is new, what is sealed, the
 // line, its hash), no part of the entry stays.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	p := newSmallPlace(t)
 	l := p.open(t, eights)
 	known := agnes()

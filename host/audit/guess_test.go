@@ -146,7 +146,8 @@ func (p place) withKey(t *testing.T) (keys [][]byte) {
 }
 
 func TestGuessing(t *testing.T) {
-	numbers := 100_000
+	t.Parallel()
+	numbers := 50_000
 	if os.Getenv("TOOLHOST_NIGHTLY") == "1" {
 		numbers = 1_000_000
 	}

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/mod/sumdb/tlog"
+	"modernc.org/sqlite" // the driver "sqlite", without cgo
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // index.db is made from entries.jsonl and says at which byte of it an entry
@@ -107,6 +109,31 @@ func execute(db *sql.DB, statement string, args ...any) error {
 }
 
 func (x *index) close() error { return x.db.Close() }
+
+// ask brings the index up to date and asks it. One that turns out to be damaged
+// is made anew, once.
+func (x *index) ask(question func(*sql.DB) error) error {
+	once := func() error {
+		err := x.catchUp()
+		if err == nil {
+			err = question(x.db)
+		}
+		return err
+	}
+	err := once()
+	var sqliteErr *sqlite.Error
+	if !errors.As(err, &sqliteErr) || sqliteErr.Code()&0xff != sqlite3.SQLITE_CORRUPT {
+		return err
+	}
+	_ = x.close() // it is damaged
+	_ = os.Remove(filepath.Join(x.folder, indexFile))
+	anew, err := openIndex(x.folder)
+	if err != nil {
+		return err
+	}
+	x.db = anew.db
+	return once()
+}
 
 // catchUp takes in the lines that the index does not have yet.
 func (x *index) catchUp() error {

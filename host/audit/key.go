@@ -72,7 +72,7 @@ func closedToOthers(path string) error {
 func parseKey(data []byte) (*key, error) {
 	signing, sealing, ok := strings.Cut(strings.TrimSuffix(string(data), "\n"), "\n"+sealingPrefix)
 	if !ok {
-		return nil, errors.New("must be two lines, the signing key and sealing:...")
+		return nil, errors.New("must be two lines, the signing key and the sealing key")
 	}
 	signer, err := note.NewSigner(signing)
 	if err != nil || !strings.HasPrefix(signer.Name(), originPrefix) {
@@ -202,7 +202,7 @@ func syncFolder(path string) error {
 func ParsePublicKey(text []byte) (note.Verifier, error) {
 	v, err := note.NewVerifier(strings.TrimSpace(string(text)))
 	if err != nil {
-		return nil, errors.New("is no public key of an audit log; it looks like toolhost-audit/NAME+0123abcd+...")
+		return nil, errors.New("is no public key of an audit log; one begins with toolhost-audit/")
 	}
 	return v, nil
 }

@@ -57,7 +57,8 @@ func appendForever(p place) error {
 // What a call was answered with is in the log, whenever the host is killed;
 // what the kill has left is put right, and that is an entry (A1, A7).
 func TestKilled(t *testing.T) {
-	const kills = 50
+	t.Parallel()
+	const kills = 50 / min(slow, 2)
 	p := newPlace(t)
 	seed := uint64(time.Now().UnixNano()) //nolint:gosec // any will do
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -93,7 +94,7 @@ func TestKilled(t *testing.T) {
 	}
 	r := wantSound(t, p)
 	t.Logf("%d answered, %d entries, %d recoveries", answered, r.Entries, recoveries)
-	if answered < 2000 {
+	if answered < 1000 {
 		t.Errorf("only %d calls were answered: too few to tell", answered)
 	}
 }

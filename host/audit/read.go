@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
@@ -97,21 +98,17 @@ const (
 
 // Find gives the entries that fit, in the order of the log.
 func (r *Reader) Find(f Filter, yield func(Record) error) error {
-	if err := r.index.catchUp(); err != nil {
-		return err
-	}
-	where, args, err := r.where(f)
-	if err != nil || where == "" {
-		return err
-	}
-	query := "SELECT pos, len FROM entry e WHERE " + where + " ORDER BY seq"
-	if f.Last > 0 {
-		query = "SELECT pos, len FROM (SELECT seq, pos, len FROM entry e WHERE " + where + " ORDER BY seq DESC LIMIT ?) ORDER BY seq"
-		args = append(args, f.Last)
-	}
-	places, err := r.places(query, args)
+	query, args, err := r.query(f)
 	if err != nil {
-		return fmt.Errorf("%s: %w", indexFile, err)
+		return err
+	}
+	var places []entryPlace
+	err = r.index.ask(func(db *sql.DB) error {
+		places, err = placesOf(db, query, args)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	for _, p := range places {
 		record, err := r.at(p.pos, p.size)
@@ -128,22 +125,37 @@ func (r *Reader) Find(f Filter, yield func(Record) error) error {
 	return nil
 }
 
+// query asks the index for the places of the entries that fit.
+func (r *Reader) query(f Filter) (query string, args []any, err error) {
+	where, args, err := r.where(f)
+	if err != nil {
+		return "", nil, err
+	}
+	query = "SELECT pos, len FROM entry e WHERE " + where + " ORDER BY seq"
+	if f.Last > 0 {
+		query = "SELECT pos, len FROM (SELECT seq, pos, len FROM entry e WHERE " + where + " ORDER BY seq DESC LIMIT ?) ORDER BY seq"
+		args = append(args, f.Last)
+	}
+	return query, args, nil
+}
+
 type entryPlace struct {
 	pos  int64
 	size int
 }
 
-// places are read whole before any entry is: who gets one may ask for others.
-func (r *Reader) places(query string, args []any) (out []entryPlace, err error) {
-	rows, err := r.index.db.Query(query, args...)
+// placesOf reads them whole before any entry is read: who gets one may ask for
+// others.
+func placesOf(db *sql.DB, query string, args []any) (out []entryPlace, err error) {
+	rows, err := db.Query(query, args...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", indexFile, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var p entryPlace
 		if err := rows.Scan(&p.pos, &p.size); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", indexFile, err)
 		}
 		out = append(out, p)
 	}
@@ -155,7 +167,7 @@ func (f Filter) fits(e *Entry) bool {
 	return f.Call == "" || e.Call != nil && e.Call.ID == f.Call
 }
 
-// where makes the condition of a filter; "" where nothing can fit.
+// where makes the condition of a filter.
 func (r *Reader) where(f Filter) (string, []any, error) {
 	conditions, args := []string{"e.seq > ?"}, []any{f.After}
 	is := func(column string, values ...any) {
@@ -168,8 +180,11 @@ func (r *Reader) where(f Filter) (string, []any, error) {
 		}
 	}
 	for _, n := range []struct{ column, kind, value string }{
-		{"e.session", kindSession, f.Session}, {"e.ticket", kindTicket, f.Ticket}, {"e.tenant", kindTenant, f.Tenant},
-		{"e.person", kindCustomer, f.Customer}, {"e.subject", kindSubject, f.Subject},
+		{"e.session", kindSession, f.Session},
+		{"e.ticket", kindTicket, f.Ticket},
+		{"e.tenant", kindTenant, f.Tenant},
+		{"e.person", kindCustomer, f.Customer},
+		{"e.subject", kindSubject, f.Subject},
 	} {
 		if n.value == "" {
 			continue
@@ -252,16 +267,15 @@ func (r *Reader) unseal(e *Entry, ref SealedRef) ([]Value, Gone, error) {
 		return nil, GoneLocked, nil
 	}
 	by, err := r.people.byPseudonym(ref.Person)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, "", err
-	case by == nil:
-		return nil, GoneErased, nil
 	}
 	blob, err := readValue(r.folder, ref)
 	switch {
-	case errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, os.ErrNotExist): // and who was not seen since is forgotten, too
 		return nil, GoneExpired, nil
+	case by == nil:
+		return nil, GoneErased, nil
 	case err != nil:
 		return nil, GoneDamaged, nil //nolint:nilerr // verify says more
 	}
@@ -282,21 +296,26 @@ type Count struct {
 
 // Counts gives the calls by day, outcome and code, explanations left out.
 func (r *Reader) Counts(f Filter) ([]Count, error) {
-	if err := r.index.catchUp(); err != nil {
-		return nil, err
-	}
 	f.Kinds, f.After = []Kind{Ended}, -1
 	where, args, err := r.where(f)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := r.index.db.Query("SELECT date(at / 1000000, 'unixepoch'), outcome, code, count(*) FROM entry e WHERE e.explained = 0 AND "+where+
+	var out []Count
+	err = r.index.ask(func(db *sql.DB) error {
+		out, err = countsOf(db, where, args)
+		return err
+	})
+	return out, err
+}
+
+func countsOf(db *sql.DB, where string, args []any) (out []Count, err error) {
+	rows, err := db.Query("SELECT date(at / 1000000, 'unixepoch'), outcome, code, count(*) FROM entry e WHERE e.explained = 0 AND "+where+
 		" GROUP BY 1, 2, 3 ORDER BY 1, 2, 3", args...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", indexFile, err)
 	}
 	defer rows.Close()
-	var out []Count
 	for rows.Next() {
 		var c Count
 		if err := rows.Scan(&c.Day, &c.Outcome, &c.Code, &c.Calls); err != nil {

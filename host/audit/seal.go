@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -32,6 +33,10 @@ func TextValue(name, text string) Value {
 
 const saltBytes = 32
 
+// padding rounds the length of what is sealed up, so that the length of a file
+// and the time that sealing takes do not tell one short reason from another.
+const padding = 512 // bytes
+
 // sealed is what a person's key seals of one event, and the commitments to it.
 type sealed struct {
 	by          *person
@@ -55,6 +60,13 @@ func sealValues(by *person, kind Kind, id string, values []Value) (sealed, error
 	text = append(text, `","values":{`...)
 	out := sealed{by: by}
 	for i, v := range values {
+		v.JSON = bytes.Trim(v.JSON, " \t\r\n") // who opens it gets it so
+		if !jsontext.Value(v.JSON).IsValid() {
+			return out, fmt.Errorf("the value %q is no JSON", v.Name)
+		}
+		if slices.ContainsFunc(values[:i], func(o Value) bool { return o.Name == v.Name }) {
+			return out, fmt.Errorf("two values have the name %q", v.Name)
+		}
 		if i > 0 {
 			text = append(text, ',')
 		}
@@ -64,8 +76,8 @@ func sealValues(by *person, kind Kind, id string, values []Value) (sealed, error
 		out.commitments = append(out.commitments, commitment{v.Name, commit(salt, v.Name, v.JSON)})
 	}
 	text = append(text, "}}"...)
-	if !jsontext.Value(text).IsValid() {
-		return out, errors.New("a value is no JSON")
+	for len(text)%padding != 0 {
+		text = append(text, ' ')
 	}
 	out.blob = by.seal.Seal(nil, nil, text, boundTo(by.pseudonym, kind, id))
 	return out, nil

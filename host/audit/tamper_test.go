@@ -25,14 +25,17 @@ func TestUntouched(t *testing.T) {
 // lines tell, or the checkpoints alone. Line 12 lies between the checkpoints of
 // 8 entries, which still fits, and of 16, which does not.
 func TestTamperWithLines(t *testing.T) {
+	t.Parallel()
 	for _, test := range lineTamperings {
 		t.Run(test.name+"/tree-left-alone", func(t *testing.T) {
+			t.Parallel()
 			p := finished(t)
 			p.writeLines(t, test.change(t, p.lines(t)))
 			wantTold(t, p.verify(t), slices.Concat(test.left, byCheckpoints(t, p))...)
 			openAfter(t, p, test.open, test.left[0])
 		})
 		t.Run(test.name+"/tree-made-anew", func(t *testing.T) {
+			t.Parallel()
 			p := finished(t)
 			p.writeLines(t, test.change(t, p.lines(t)))
 			p.treeAnew(t)

@@ -34,7 +34,7 @@ func (l *Log) tend() {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
 	var warned time.Time
-	expired := ""
+	expired, indexed := "", int64(0)
 	for {
 		warned = l.warnOfDisk(warned)
 		if today := dayOf(l.o.Clock()); l.o.KeepDays > 0 && today != expired {
@@ -53,7 +53,29 @@ func (l *Log) tend() {
 		if l.open != nil && l.open.sinceCheckpoint() > 0 && l.o.Clock().Sub(l.open.last.Time) >= l.o.CheckpointTime {
 			l.checkpointNow()
 		}
+		entries := int64(0)
+		if l.open != nil {
+			entries = l.open.entries
+		}
 		l.mu.Unlock()
+		if entries-indexed >= indexEvery {
+			indexed = entries
+			l.indexAhead()
+		}
+	}
+}
+
+// indexEvery is how many entries a reader may have to take into the index.
+const indexEvery = 5000
+
+// indexAhead takes new entries into the index, so that no reader waits long.
+func (l *Log) indexAhead() {
+	x, err := openIndex(l.o.Folder)
+	if err == nil {
+		err = errors.Join(x.catchUp(), x.close())
+	}
+	if err != nil {
+		l.o.Log.Warn("the audit log's index is behind; a reader will make it", "error", err)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // An error means that the log could not be looked at; what is wrong with it are
 // findings.
 func Verify(folder string, o VerifyOptions) (*Report, error) {
-	v := &verifier{folder: folder, o: o, report: &Report{Findings: []Finding{}}, bySize: map[int64][]*signedNote{}}
+	v := newVerifier(folder, o)
 	if o.KeyFile != "" {
 		k, err := readKey(o.KeyFile)
 		if err != nil {
@@ -42,6 +42,14 @@ func Verify(folder string, o VerifyOptions) (*Report, error) {
 		return nil, fmt.Errorf("audit log %s: %w", folder, err)
 	}
 	return v.report, nil
+}
+
+func newVerifier(folder string, o VerifyOptions) *verifier {
+	v := &verifier{folder: folder, o: o, report: &Report{Findings: []Finding{}}, bySize: map[int64][]*signedNote{}}
+	if o.Public != nil {
+		v.report.Origin = o.Public.Name()
+	}
+	return v
 }
 
 type verifier struct {

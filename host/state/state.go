@@ -14,7 +14,7 @@ import (
 )
 
 // State is an open state database. Several processes may have it open.
-type State struct{ db *sql.DB }
+type State struct{ db *sql.DB } // nil: opened to read, and there is none
 
 const schema = `
 CREATE TABLE IF NOT EXISTS audit_checkpoint (
@@ -36,13 +36,28 @@ func Open(path string) (*State, error) {
 	return open(path, "rw", schema)
 }
 
-// OpenToRead opens a state database that is there, and changes nothing. The
-// error tells os.ErrNotExist where there is none.
+// OpenToRead opens a state database, and changes nothing. Where there is none,
+// or none in which anything was kept, there is no checkpoint in what it gives.
 func OpenToRead(path string) (*State, error) {
-	if _, err := os.Stat(path); err != nil {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return &State{}, nil
+	} else if err != nil {
 		return nil, fmt.Errorf("state database: %w", err)
 	}
-	return open(path, "ro", "SELECT count(*) FROM sqlite_schema")
+	const made = "SELECT count(*) FROM sqlite_schema WHERE name = 'audit_checkpoint'"
+	s, err := open(path, "ro", made)
+	if err != nil {
+		return nil, err
+	}
+	var tables int
+	if err := s.db.QueryRow(made).Scan(&tables); err != nil {
+		_ = s.db.Close() // the first error is the one to tell
+		return nil, fmt.Errorf("state database %s: %w", path, err)
+	}
+	if tables == 0 {
+		return &State{}, s.db.Close()
+	}
+	return s, nil
 }
 
 func open(path, mode, first string) (*State, error) {
@@ -65,6 +80,9 @@ func open(path, mode, first string) (*State, error) {
 // Checkpoint gives the last checkpoint that was kept, a signed note; nil where
 // none was.
 func (s *State) Checkpoint() ([]byte, error) {
+	if s.db == nil {
+		return nil, nil
+	}
 	var text []byte
 	err := s.db.QueryRow("SELECT note FROM audit_checkpoint WHERE one = 1").Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -78,6 +96,9 @@ func (s *State) Checkpoint() ([]byte, error) {
 
 // KeepCheckpoint keeps a checkpoint of so many entries, unless a later one is kept.
 func (s *State) KeepCheckpoint(entries int64, text []byte) error {
+	if s.db == nil {
+		return errors.New("state database: there is none")
+	}
 	_, err := s.db.Exec(`INSERT INTO audit_checkpoint VALUES (1, ?, ?)
 		ON CONFLICT (one) DO UPDATE SET entries = excluded.entries, note = excluded.note WHERE excluded.entries > entries`, entries, text)
 	if err != nil {
@@ -87,4 +108,9 @@ func (s *State) KeepCheckpoint(entries int64, text []byte) error {
 }
 
 // Close closes the database.
-func (s *State) Close() error { return s.db.Close() }
+func (s *State) Close() error {
+	if s.db == nil {
+		return nil
+	}
+	return s.db.Close()
+}
