@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -169,7 +170,7 @@ func (a *auditRecorder) call(r *Record) *audit.Call {
 		Gates: make([]audit.GateAnswer, len(r.Answers)),
 	}
 	for i, answer := range r.Answers {
-		c.Gates[i] = audit.GateAnswer{Gate: answer.Gate.String(), Verdict: string(answer.Verdict), Place: plain(answer.Place.Where())}
+		c.Gates[i] = audit.GateAnswer{Gate: answer.Gate.String(), Verdict: string(answer.Verdict), Place: plainPlace(answer.Place)}
 	}
 	if _, known := a.host.tools[r.Tool]; known {
 		policy := audit.Policy(r.Policy)
@@ -181,10 +182,15 @@ func (a *auditRecorder) call(r *Record) *audit.Call {
 	return c
 }
 
-// plain is a place of the config, whose name an operator gave on the command
-// line, with nothing in it that a line of the log must not hold.
-func plain(place string) string {
-	out := []rune(place)
+// plainPlace is a line of the config, by the file's base name: where a config
+// lies is an operator's business. Nothing stands in it that a line of the log
+// must not hold.
+func plainPlace(at config.Place) string {
+	if at.File == "" {
+		return ""
+	}
+	at.File = filepath.Base(filepath.FromSlash(at.File))
+	out := []rune(at.Where())
 	for i, c := range out {
 		if c < ' ' || c > '~' {
 			out[i] = '?'

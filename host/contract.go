@@ -70,6 +70,9 @@ func (t *tool) misfit(err error) error {
 	var m *contract.Misfit
 	if errors.As(err, &m) {
 		r.Field, r.words = m.Field, m.Words
+		if m.Foreign && t.contract.Secretive() { // a secret may stand where a name should
+			r.Field, r.Reason, r.withheld = "", "an argument is not in the contract; its name is withheld: it could hold a secret", true
+		}
 	}
 	return r
 }

@@ -26,9 +26,7 @@ type guest struct {
 }
 
 func newGuest(b bounded, rec *Record, log hclog.Logger) *guest {
-	hide := newHider(b.tool.contract.Secrets(b.args))
-	rec.hide = hide
-	return &guest{bounded: b, rec: rec, log: log, hide: hide, output: &guestOutput{log: log, hide: hide}}
+	return &guest{bounded: b, rec: rec, log: log, hide: rec.hide, output: &guestOutput{log: log, hide: rec.hide}}
 }
 
 // offer lists the functions that a guest may import; docs/abi.md describes them.

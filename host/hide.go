@@ -123,19 +123,34 @@ func (h *hider) replace(text string) string {
 
 // text is what a guest said, cut and without secrets.
 func (h *hider) text(said []byte) string {
+	shown := h.line(string(said[:min(len(said), maxLookedAt)]))
+	if len(said) > maxLookedAt && h.hides() && len(shown) < maxGuestText+h.longest {
+		return withheld // a part of a secret may stand where the looking ended
+	}
+	return cut(shown, maxGuestText)
+}
+
+// line is a text without secrets.
+func (h *hider) line(text string) string {
 	switch {
-	case len(said) == 0:
-		return ""
+	case text == "" || !h.hides():
+		return text
 	case h.withhold:
 		return withheld
 	}
-	return cut(h.replace(cut(string(said), maxGuestText+h.longest)), maxGuestText)
+	return h.replace(text)
 }
+
+// hides tells whether there is anything to hide.
+func (h *hider) hides() bool { return h != nil && (h.withhold || len(h.secrets) > 0) }
+
+// maxLookedAt is how much of what a guest said at once is looked at, in bytes.
+const maxLookedAt = 1 << 20
 
 // value is a result without the secrets, in whatever text or number they stand:
 // the names in a result are the contract's.
 func (h *hider) value(v strictjson.Value) strictjson.Value {
-	if h == nil || len(h.secrets) == 0 && !h.withhold {
+	if !h.hides() {
 		return v
 	}
 	if h.withhold {

@@ -77,7 +77,8 @@ func (h *Host) admit(ctx context.Context, s Session, p Proposal, rec *Record, t 
 	if err != nil {
 		return bounded{}, err
 	}
-	rec.Arguments = checked.tool.contract.RedactedArguments(checked.args)
+	rec.hide = newHider(checked.tool.contract.Secrets(checked.args))
+	rec.Arguments = rec.hide.value(checked.tool.contract.RedactedArguments(checked.args))
 	asked, err := h.checkCaller(ctx, checked) // 2 caller
 	if err != nil {
 		return bounded{}, err
@@ -114,19 +115,19 @@ func shortTool(name string) string {
 func (h *Host) end(ctx context.Context, p Proposal, rec *Record, t *trail, result []byte, err error) Outcome {
 	o := Outcome{State: OK, Tool: rec.Tool, Result: result, CallID: rec.CallID, Usage: rec.Usage}
 	if err != nil {
-		t.no(err)
 		o = h.ending(ctx, rec, o, err)
+		o.Reason, o.Field = rec.hide.line(o.Reason), rec.hide.line(o.Field)
+		t.no(o)
 	}
 	rec.Ended, rec.State, rec.Gate, rec.Code, rec.Reason, rec.Field = h.clock(), o.State, o.Gate, o.Code, o.Reason, o.Field
 	rec.Answers = t.answers
-	rec.Result = h.redacted(rec, o)
+	rec.Result = h.redacted(rec, o, err)
 	if rec.Arguments.Kind() != strictjson.Object {
 		rec.Proposal = h.proposalText(p)
 	}
 	if err := h.recorder.Ended(rec); err != nil {
-		refusal := &Refusal{Gate: GateAudit, Code: codeAuditUnavailable, Reason: err.Error()}
-		t.no(refusal)
-		o = h.ending(ctx, rec, o, refusal)
+		o = h.ending(ctx, rec, o, &Refusal{Gate: GateAudit, Code: codeAuditUnavailable, Reason: err.Error()})
+		t.no(o)
 	}
 	if h.log.IsInfo() {
 		tool := rec.Tool
@@ -207,17 +208,19 @@ func (h *Host) CanRecord() error { return lookAtAudit(h.config) }
 func (h *Host) Attributes() []string { return slices.Clone(h.config.Attributes) }
 
 // Shown is a proposal's argument text as it may be shown to an operator:
-// without what its tool's contract marks as x-secret, whether it fits or not.
+// without what its tool's contract marks as x-secret. Of one that does not fit
+// such a contract only the length is shown: a secret may stand anywhere.
 func (h *Host) Shown(p Proposal) string {
 	t, ok := h.tools[p.Tool]
 	if !ok || !t.contract.Secretive() {
 		return string(p.Arguments)
 	}
-	args, err := strictjson.Read(p.Arguments, strictjson.Default(len(p.Arguments)))
-	if err != nil || args.Kind() != strictjson.Object {
-		return "(" + count(len(p.Arguments), "byte") + ")" // where a secret stands in it nobody knows
+	args, err := t.readArguments(p.Arguments)
+	if err != nil {
+		return "(" + count(len(p.Arguments), "byte") + ")"
 	}
-	return string(t.contract.RedactedArguments(args).AppendJSON(nil))
+	hide := newHider(t.contract.Secrets(args))
+	return string(hide.value(t.contract.RedactedArguments(args)).AppendJSON(nil))
 }
 
 // maxProposal is how much of an argument text that was not read is kept.

@@ -123,6 +123,8 @@ type Refusal struct {
 	Field  string
 	Place  config.Place
 	words  string // for the model; "" takes those of the code
+
+	withheld bool // words could hold a secret: they go out and are not kept
 }
 
 func (e *Refusal) Error() string {

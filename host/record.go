@@ -59,7 +59,7 @@ type Record struct {
 	Uses      []Use
 	Result    []byte // what the model gets, secrets taken out
 
-	hide *hider // of the call's secret arguments; nil where no guest was started
+	hide *hider // of the call's secret arguments; nil where they were not read
 }
 
 // Use is one request of a guest to a capability.

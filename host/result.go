@@ -53,16 +53,23 @@ func envelope(v strictjson.Value) []byte {
 	return append(v.AppendMembers(b), '}')
 }
 
-// redacted is the result as it may be stored: without what the contract marks,
-// and without the call's secret arguments, wherever the guest has put them.
-func (h *Host) redacted(rec *Record, o Outcome) []byte {
+// redacted is what the model gets, as it may be stored: without what the
+// contract marks, and without secrets wherever the guest has put them.
+func (h *Host) redacted(rec *Record, o Outcome, err error) []byte {
+	var r *Refusal
+	if errors.As(err, &r) && r.withheld {
+		return refusalResult(withheld)
+	}
 	t, ok := h.tools[rec.Tool]
-	if !ok || o.State != OK || !t.contract.SecretResult() && rec.hide == nil {
+	if !ok || o.State != OK || !t.contract.SecretResult() && !rec.hide.hides() {
 		return o.Result
 	}
 	v, err := strictjson.Read(o.Result, strictjson.Default(len(o.Result)))
 	if err != nil {
 		return nil
 	}
-	return rec.hide.value(t.contract.RedactedResult(v)).AppendJSON(nil)
+	if secrets := t.contract.ResultSecrets(v); len(secrets) > 0 {
+		v = newHider(secrets).value(t.contract.RedactedResult(v))
+	}
+	return rec.hide.value(v).AppendJSON(nil)
 }

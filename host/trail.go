@@ -1,7 +1,6 @@
 package host
 
 import (
-	"errors"
 	"strconv"
 
 	"github.com/toolhost/toolhost/host/config"
@@ -37,21 +36,8 @@ func (t *trail) none(g Gate, words string) {
 }
 
 // no notes the refusal or failure that ended the call.
-func (t *trail) no(err error) {
-	a := Answer{Verdict: VerdictNo}
-	var r *Refusal
-	var f *Failure
-	code, reason := "", ""
-	switch {
-	case errors.As(err, &r):
-		a.Gate, a.Place, code, reason = r.Gate, r.Place, r.Code, r.Reason
-	case errors.As(err, &f):
-		a.Gate, code, reason = f.Gate, f.Code, f.Reason
-	default:
-		return
-	}
-	a.Text = code + ": " + reason
-	t.answers = append(t.answers, a)
+func (t *trail) no(o Outcome) {
+	t.answers = append(t.answers, Answer{Gate: o.Gate, Verdict: VerdictNo, Place: o.Place, Text: o.Code + ": " + o.Reason})
 }
 
 func count(n int, noun string) string {

@@ -20,6 +20,8 @@ type Misfit struct {
 	Field  string // where, "items.0.quantity"; "" for the value as a whole
 	Reason string // for operators and the record; quotes no value
 	Words  string // for the model
+
+	Foreign bool // Field ends in a name that the schema does not have: the writer's own words
 }
 
 func (m *Misfit) Error() string {
@@ -65,6 +67,11 @@ func (c *Contract) RedactedResult(v strictjson.Value) strictjson.Value {
 // Secrets gives the texts that x-secret marks in the arguments, so that they
 // can be taken out of what a guest says.
 func (c *Contract) Secrets(args strictjson.Value) []string { return c.input.plan.secrets(args, nil) }
+
+// ResultSecrets is the same for a result.
+func (c *Contract) ResultSecrets(result strictjson.Value) []string {
+	return c.output.plan.secrets(result, nil)
+}
 
 // Secret tells whether a top-level argument is marked x-secret, or holds what is.
 func (c *Contract) Secret(argument string) bool {
@@ -177,7 +184,7 @@ func (s side) describe(tool string, e *jsonschema.ValidationError) *Misfit {
 	case *kind.AdditionalProperties:
 		name := printable(slices.Min(k.Properties))
 		m.Field = strings.TrimPrefix(field+"."+name, ".")
-		m.Reason = "is not in the contract"
+		m.Reason, m.Foreign = "is not in the contract", true
 		m.Words = tool + " takes no argument " + strconv.Quote(m.Field) + "."
 	case *kind.Required:
 		m.Field = strings.TrimPrefix(field+"."+slices.Min(k.Missing), ".")
