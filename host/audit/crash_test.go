@@ -194,3 +194,28 @@ func TestCrashWhileMakingTheKey(t *testing.T) {
 		t.Errorf("the key's folder has %v, want the key and its public half", left)
 	}
 }
+
+// A crash between the deletion of a row and the end of what is left of it in
+// the file is made good by who opens the log next.
+func TestCrashBeforePeopleAreWrittenAnew(t *testing.T) {
+	p := finished(t)
+	due := func() (n int) {
+		db, err := openSQLite(p.file(peopleFile), "rw", "SELECT 1")
+		must(t, err)
+		defer db.Close()
+		must(t, db.QueryRow("PRAGMA user_version").Scan(&n))
+		if n == 0 {
+			_, err = db.Exec("PRAGMA user_version = 1")
+			must(t, err)
+		}
+		return n
+	}
+	if n := due(); n != 0 {
+		t.Fatalf("of a log in which nobody was erased user_version is %d", n)
+	}
+	must(t, p.open(t).Close())
+	if n := due(); n != 0 {
+		t.Errorf("after the log was opened user_version is %d", n)
+	}
+	wantSound(t, p)
+}

@@ -126,7 +126,9 @@ func (p *people) erasing() ([]string, error) {
 	return out, rows.Err()
 }
 
-func (p *people) removeErasing() error { return p.remove("erasing = 1") }
+func (p *people) removeErasing() error {
+	return p.remove(nil, "DELETE FROM person WHERE erasing = 1")
+}
 
 // unseen counts the people who were not seen since a day.
 func (p *people) unseen(before string) (n int, err error) {
@@ -137,23 +139,43 @@ func (p *people) unseen(before string) (n int, err error) {
 }
 
 func (p *people) removeUnseen(before string) error {
-	if err := p.remove("seen < ?", before); err != nil {
-		return err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, err := p.db.Exec("DELETE FROM name WHERE seen < ?", before)
-	return err
+	return p.remove([]any{before}, "DELETE FROM person WHERE seen < ?", "DELETE FROM name WHERE seen < ?")
 }
 
-// remove deletes rows, so that no byte of a key stays in the file: what is
-// deleted is overwritten, and the journal truncated.
-func (p *people) remove(where string, args ...any) error {
+// remove deletes rows, so that no byte of a key stays in the file.
+func (p *people) remove(args []any, deletions ...string) error {
+	p.mu.Lock()
+	p.forget()
+	err := p.transaction(func(tx *sql.Tx) error {
+		for _, d := range append(deletions, "PRAGMA user_version = 1") {
+			if _, err := tx.Exec(d, args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	p.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("%w: %w", errPeople, err)
+	}
+	return p.writeAnew()
+}
+
+// writeAnew leaves in the file only what its rows say, where rows were deleted
+// since it was last written anew: user_version is 1 from the one to the other,
+// so that a crash or a full disk does not end it.
+func (p *people) writeAnew() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.forget()
-	return p.transaction(func(tx *sql.Tx) error {
-		_, err := tx.Exec("DELETE FROM person WHERE "+where, args...)
+	var due int
+	err := p.db.QueryRow("PRAGMA user_version").Scan(&due)
+	if err != nil || due == 0 {
 		return err
-	})
+	}
+	for _, statement := range []string{"VACUUM", "PRAGMA user_version = 0"} {
+		if _, err := p.db.Exec(statement); err != nil {
+			return fmt.Errorf("%w: what was deleted may still be in the file; it is written anew when the log is opened next: %w", errPeople, err)
+		}
+	}
+	return nil
 }

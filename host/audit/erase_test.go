@@ -201,10 +201,13 @@ func TestEraseAmongMany(t *testing.T) {
 		var pseudonym string
 		var tag, wrapped []byte
 		must(t, rows.Scan(&pseudonym, &tag, &wrapped))
-		gone["pseudonym "+pseudonym], gone["tag of "+pseudonym], gone["wrapped key of "+pseudonym] = []byte(pseudonym), tag, wrapped
+		gone["pseudonym "+pseudonym], gone["tag of "+pseudonym] = []byte(pseudonym), tag
+		if !bytes.Equal(tag, wrapped) {
+			gone["wrapped key of "+pseudonym] = wrapped
+		}
 	}
 	must(t, rows.Err())
-	must(t, l.Append(ended(1, "C-00001")))
+	must(t, l.Append(ended(people, "somebody new"))) // who writes next ends it
 	wantRowsGone(t, p, gone)
 	must(t, l.Close())
 	if r := wantSound(t, p); len(gone) < people || r.Values.Erased < people/3 {

@@ -203,7 +203,13 @@ func (l *Log) openPeople() (*people, error) {
 		return nil, errors.New("is not there, and with it the keys of all values; put it back, or put an empty file there to give the values up")
 	}
 	l.opened++
-	return openPeople(path, l.key, l.opened<<32) // what was prepared with an earlier one is of no generation of this
+	p, err := openPeople(path, l.key, l.opened<<32) // what was prepared with an earlier one is of no generation of this
+	if err == nil {
+		if late := p.writeAnew(); late != nil {
+			l.o.Log.Error("audit log", "folder", l.o.Folder, "error", late)
+		}
+	}
+	return p, err
 }
 
 // follow reads what others wrote since, puts right what a crash of theirs left,

@@ -11,8 +11,11 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite", without cgo
 )
 
-// Rows that are deleted are overwritten (secure_delete), and the journal, which
-// would hold them, is truncated at each commit.
+// A row that is deleted is to be in no byte of the file. SQLite overwrites it
+// (secure_delete), but not the copies that are left behind in a page's unused
+// part as rows move to other pages; so the file is written anew from the rows
+// that stay (VACUUM, in memory but for the journal). The journal, which holds
+// what was before, is truncated at each commit.
 const peopleSchema = `
 CREATE TABLE IF NOT EXISTS person (
 	id        INTEGER PRIMARY KEY,
@@ -33,7 +36,8 @@ CREATE TABLE IF NOT EXISTS name (
 	seen      TEXT NOT NULL,
 	PRIMARY KEY (kind, tag, person)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS name_of_person ON name (person);`
+CREATE INDEX IF NOT EXISTS name_of_person ON name (person);
+CREATE INDEX IF NOT EXISTS person_erasing ON person (erasing) WHERE erasing = 1;`
 
 func openPeople(path string, k *key, generation int64) (*people, error) {
 	if f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
@@ -77,7 +81,7 @@ func openSQLite(path, mode, first string) (*sql.DB, error) {
 		"mode": {mode}, "_dqs": {"0"}, "_txlock": {"immediate"},
 		"_pragma": {
 			"busy_timeout(5000)", "trusted_schema(0)", "foreign_keys(1)",
-			"journal_mode(TRUNCATE)", "synchronous(FULL)", "secure_delete(1)",
+			"journal_mode(TRUNCATE)", "synchronous(FULL)", "secure_delete(1)", "temp_store(MEMORY)",
 		},
 	}
 	dsn := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: options.Encode()}).String()
