@@ -2,7 +2,7 @@ package host
 
 import (
 	"errors"
-	"os"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -39,25 +39,25 @@ func AuditOptions(c *config.Config) audit.Options {
 
 // lookAtAudit says what keeps calls of this config from being recorded.
 func lookAtAudit(c *config.Config) error {
+	for _, path := range []string{c.State, c.Audit.Key, filepath.Join(c.Audit.Folder, "checkpoints")} {
+		if err := audit.Makeable(path); err != nil {
+			return fmt.Errorf("%s cannot be written: %w", path, err)
+		}
+	}
+	if command := c.Audit.CheckpointCommand; len(command) > 0 {
+		if err := audit.Runnable(command[0]); err != nil {
+			return fmt.Errorf("[audit] checkpoint_command: %w", err)
+		}
+	}
 	kept, err := state.OpenToRead(c.State)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err != nil {
 		return err
 	}
+	defer func() { _ = kept.Close() }() // only read
 	o := AuditOptions(c)
-	o.State = noState{}
-	if err == nil {
-		defer func() { _ = kept.Close() }() // only read
-		o.State = kept
-	}
+	o.State = kept
 	return audit.Look(o)
 }
-
-// noState is a state database that is not there yet.
-type noState struct{}
-
-func (noState) Checkpoint() ([]byte, error) { return nil, nil }
-
-func (noState) KeepCheckpoint(int64, []byte) error { return errors.New("there is no state database") }
 
 // open gives the log. What was loaded is recorded before anything else.
 func (a *auditRecorder) open() (*audit.Log, error) {
@@ -166,7 +166,7 @@ func (a *auditRecorder) Close() error {
 // call is what start and end say alike.
 func (a *auditRecorder) call(r *Record) *audit.Call {
 	c := &audit.Call{
-		ID: r.CallID, Began: r.Began, ArgumentBytes: r.Raw, Config: r.Config,
+		ID: r.CallID, Began: r.Began, ArgumentBytes: roundedUp(r.Raw), Config: r.Config,
 		Gates: make([]audit.GateAnswer, len(r.Answers)),
 	}
 	for i, answer := range r.Answers {
@@ -180,6 +180,13 @@ func (a *auditRecorder) call(r *Record) *audit.Call {
 		c.Who.Role = r.Session.Role
 	}
 	return c
+}
+
+// roundedUp is a length as the log has it: an exact one would tell one order id
+// from another after both were erased.
+func roundedUp(n int) int {
+	const step = 64
+	return (n + step - 1) / step * step
 }
 
 // plainPlace is a line of the config, by the file's base name: where a config

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/audit"
@@ -18,7 +20,7 @@ import (
 func (c *cli) auditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		DisableFlagsInUseLine: true,
-		Use:                   "audit COMMAND",
+		Use:                   "audit",
 		Short:                 "The audit log: show, export, count, verify, checkpoint, erase",
 		Long: `The log of every decision, in the folder that [audit] of the config names. It
 holds pseudonyms and commitments; who asked and what for is sealed beside it.`,
@@ -60,12 +62,12 @@ func (c *cli) openReader() (*audit.Reader, error) {
 	}
 	key := conf.Audit.Key
 	if _, err := os.Stat(key); err != nil {
-		fmt.Fprintf(c.stderr, "note: the key %s cannot be read; what is sealed stays sealed\n", clean(key))
+		fmt.Fprintf(c.stderr, "note: the key %s cannot be read; what is sealed stays sealed, and only pseudonyms can be asked for\n", clean(key))
 		key = ""
 	}
 	r, err := audit.OpenReader(conf.Audit.Folder, key)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, &status{code: exitHost, err: fmt.Errorf("%w\nthe first call makes it", err)}
+	if _, missing := os.Stat(filepath.Join(conf.Audit.Folder, "entries.jsonl")); errors.Is(missing, os.ErrNotExist) {
+		return nil, &status{code: exitHost, err: fmt.Errorf("there is no audit log in %s; the first call makes it", conf.Audit.Folder)}
 	}
 	if err != nil {
 		return nil, &status{code: exitHost, err: err}
@@ -106,10 +108,12 @@ func (c *cli) openLog() (l *audit.Log, done func(), err error) {
 // A filterFlags chooses entries.
 type filterFlags struct {
 	audit.Filter
+	cmd                   *cobra.Command
 	since, until, outcome string
 }
 
 func (f *filterFlags) add(cmd *cobra.Command) {
+	f.cmd = cmd
 	flags := cmd.Flags()
 	flags.StringVar(&f.since, "since", "", "from this `TIME` on: 2026-11-30, 2026-11-30T08:00:00Z, or 90m, 24h, 7d ago")
 	flags.StringVar(&f.until, "until", "", "before this `TIME`")
@@ -128,6 +132,14 @@ func (f *filterFlags) read(now time.Time) (audit.Filter, error) {
 	out := f.Filter
 	out.After = -1
 	var err error
+	f.cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if flag.Value.String() == "" && flag.Name != "config" {
+			err = usage("--%s is empty; leave it away to see all", flag.Name)
+		}
+	})
+	if err != nil {
+		return out, err
+	}
 	if out.Since, err = timeOf("--since", f.since, now); err != nil {
 		return out, err
 	}

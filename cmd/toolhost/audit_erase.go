@@ -57,10 +57,17 @@ func (c *cli) auditErase(who audit.Person) error {
 	case errors.Is(err, audit.ErrNoSuchPerson):
 		return &status{code: exitNo, err: err}
 	case errors.Is(err, audit.ErrSeveralTenants):
-		return usage("%v: --tenant", err)
+		return usage("%v: --tenant TENANT, or --tenant '' for none", err)
 	case err != nil:
 		return &status{code: exitHost, err: err}
 	}
 	fmt.Fprintf(c.stdout, "erased %s: what is sealed of them cannot be read any more\n", pseudonym)
+	other, flag := audit.Person{Subject: who.Customer}, "--subject "+who.Customer
+	if who.Subject != "" {
+		other, flag = audit.Person{Customer: who.Subject}, "--customer "+who.Subject
+	}
+	if known, err := l.Knows(other); !who.Nobody && err == nil && known {
+		fmt.Fprintf(c.stderr, "note: the log also knows somebody by %s; if that is the same human, erase them too\n", clean(flag))
+	}
 	return nil
 }

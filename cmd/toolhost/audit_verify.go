@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
@@ -49,7 +50,10 @@ func (c *cli) auditVerify(f verifyFlags) error {
 	if err != nil {
 		return err
 	}
-	r, err := audit.Verify(folder, o)
+	r := &audit.Report{Findings: []audit.Finding{{Fault: audit.FaultMissing, File: folder, Text: "there is no log here"}}}
+	if o.Public != nil || o.KeyFile != "" {
+		r, err = audit.Verify(folder, o)
+	}
 	if err != nil {
 		return &status{code: exitHost, err: err}
 	}
@@ -97,6 +101,9 @@ func (c *cli) verifyOptions(f verifyFlags) (folder string, o audit.VerifyOptions
 	if err != nil {
 		return "", o, err
 	}
+	if _, err := os.Stat(filepath.Join(conf.Audit.Folder, "entries.jsonl")); errors.Is(err, os.ErrNotExist) {
+		return conf.Audit.Folder, o, nil
+	}
 	if o.KeyFile, err = c.secretKey(conf.Audit.Key, o.Public != nil); err != nil {
 		return "", o, err
 	}
@@ -128,9 +135,6 @@ func (c *cli) secretKey(path string, public bool) (string, error) {
 
 func keptInState(path string) ([]byte, error) {
 	s, err := state.OpenToRead(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ exit     what call would give: 0 ok, 3 refused; 1 host error, 2 usage or config;
          with CALL_ID 0, or 2 where the log has no such call`,
 		Example: `  toolhost explain get_order '{"order_id":"LK-615204"}' --as role=customer,tenant=larkfield,customer=C-20417`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 && (len(args) != 1 || who.given()) {
+			if len(args) != 2 && (len(args) != 1 || args[0] == "" || who.given()) {
 				return usage("explain takes TOOL and ARGS (or - for stdin), or the id of a recorded call; see: toolhost explain --help")
 			}
 			return nil

@@ -29,6 +29,7 @@ type prepared struct {
 	sealed     []sealed
 	who        identified
 	people     bool // who is set
+	forgotten  bool // who was erased after the call had started: nothing is kept of them
 	generation int64
 }
 
@@ -38,6 +39,9 @@ type prepared struct {
 // Entries that are appended side by side are written as one group: the first
 // writes while the others gather, and hands on to one of these.
 func (l *Log) Append(e Event) error {
+	if e.GoesOn {
+		defer l.running.Delete(e.Call.ID)
+	}
 	if e.Kind == Started {
 		if err := l.roomToEnd(); err != nil {
 			return err
@@ -60,6 +64,14 @@ func (l *Log) Append(e Event) error {
 	}
 	l.lead()
 	return (<-w.signal).err
+}
+
+// ran remembers who asked for a call until its end: whoever is erased between
+// the two must not come back under another name, by the same call.
+func (l *Log) ran(w *waiter) {
+	if c := w.event.Call; c != nil && w.event.Kind == Started && w.failed == nil {
+		l.running.Store(c.ID, w.ready.who)
+	}
 }
 
 // maxGroup bounds what is written, and held in memory, at once.
@@ -108,6 +120,9 @@ func (l *Log) commit(group []*waiter) {
 		if err := l.write(group); err != nil {
 			return fmt.Errorf("audit log %s: %w", l.o.Folder, err)
 		}
+		for _, w := range group {
+			l.ran(w)
+		}
 		answer(nil)
 		if l.open.sinceCheckpoint() >= int64(l.o.CheckpointEntries) {
 			l.tryCheckpoint()
@@ -135,7 +150,7 @@ func (l *Log) write(group []*waiter) error {
 			}
 		}
 		entries = append(entries, w.ready)
-		if w.ready.people {
+		if w.ready.people && !w.ready.forgotten {
 			who = append(who, w.ready.who)
 		}
 	}
@@ -175,11 +190,14 @@ func (l *Log) prepareWith(p *people, e Event) (*prepared, error) {
 		head, err := entry.head()
 		return &prepared{head: head}, err
 	}
-	who, generation, err := p.of(e.Who)
+	who, generation, err := l.whoAsked(p, e)
 	if err != nil {
 		return nil, err
 	}
-	out := &prepared{who: who, people: true, generation: generation}
+	out := &prepared{who: who, people: true, generation: generation, forgotten: who.erased}
+	if who.erased {
+		e.Values = nil
+	}
 	call := *e.Call
 	call.Who = who.pseudonyms(call.Who.Role)
 	call.Commitments = map[string]string{}
@@ -194,6 +212,20 @@ func (l *Log) prepareWith(p *people, e Event) (*prepared, error) {
 	entry.Call = &call
 	out.head, err = entry.head()
 	return out, err
+}
+
+// whoAsked is who the event is of. The end of a call is of whoever it was at
+// its start, even if they are erased by now.
+func (l *Log) whoAsked(p *people, e Event) (identified, int64, error) {
+	if e.GoesOn {
+		if began, ok := l.running.Load(e.Call.ID); ok {
+			who := began.(identified)
+			erased, generation, err := p.gone(who)
+			who.erased = erased
+			return who, generation, err
+		}
+	}
+	return p.of(e.Who)
 }
 
 // subjectValue is the name of the value that Append adds.

@@ -2,13 +2,10 @@ package audit
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/gofrs/flock"
 )
 
 // Many append at once, in one process and in two (A1, A3).
@@ -133,8 +130,7 @@ func TestPeopleAreForgotten(t *testing.T) {
 // A lock that another process does not give back is an error, not a wait.
 func TestLockIsHeld(t *testing.T) {
 	p := finished(t)
-	path := filepath.Join(p.folder(), "lock")
-	held, asked := flock.New(path), flock.New(path)
+	held, asked := newLock(p.folder(), 0), newLock(p.folder(), 0)
 	must(t, takeLock(held, time.Second))
 	if err := takeLock(asked, 20*time.Millisecond); err == nil || !strings.Contains(err.Error(), "another process has held its lock") {
 		t.Errorf("a lock was taken that another one has: %v", err)

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
 	"errors"
@@ -106,6 +107,41 @@ func splitNotes(data []byte) (notes [][]byte, torn []byte) {
 		}
 		notes, data = append(notes, data[:end]), data[end:]
 	}
+}
+
+// maxNote is longer than any signed checkpoint.
+const maxNote = 4 << 10
+
+var errLongNote = errors.New("is longer than any")
+
+// A noteReader gives the notes of the checkpoints file one after the other, as
+// splitNotes does, and of one that is too long keeps nothing.
+type noteReader struct {
+	in   *bufio.Reader
+	note []byte
+}
+
+// next gives a note, until the next call. The error is errLongNote of one that
+// was read past, and io.EOF where no whole one is left; size is of what is left
+// then.
+func (r *noteReader) next() (note []byte, size int64, err error) {
+	r.note = r.note[:0]
+	for lines := 0; lines < noteLines; {
+		part, err := r.in.ReadSlice('\n')
+		if size += int64(len(part)); size <= maxNote {
+			r.note = append(r.note, part...)
+		}
+		switch {
+		case err == nil:
+			lines++
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, size, err
+		}
+	}
+	if size > maxNote {
+		return nil, size, errLongNote
+	}
+	return r.note, size, nil
 }
 
 // lastNote reads the last whole note of the checkpoints file, and how many

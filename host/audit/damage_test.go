@@ -187,7 +187,29 @@ var valueTamperings = []struct {
 		change: func(t *testing.T, p place) {
 			p.sql(t, "UPDATE person SET wrapped = (SELECT wrapped FROM person WHERE pseudonym <> ?1 LIMIT 1) WHERE pseudonym = ?1", blobOf(t, p, 12).Person)
 		},
+		want: []string{"values people.db:0", "values people.db:0", "values people.db:0"}, // the row, what it opens, and its key
+	},
+	{
+		name: "a-ticket-named-as-another", // who looks for one would find the other
+		change: func(t *testing.T, p place) {
+			p.sql(t, `UPDATE name SET tag = x'00' WHERE pseudonym = (SELECT min(pseudonym) FROM name WHERE kind = 'ticket')`)
+		},
+		want: []string{"values people.db:0"},
+	},
+	{
+		name: "one-customer-named-as-another",
+		change: func(t *testing.T, p place) {
+			p.sql(t, "UPDATE person SET tag = x'00' WHERE pseudonym = ?", blobOf(t, p, 12).Person)
+		},
+		want: []string{"values people.db:0", "values people.db:0", "values people.db:0"},
+	},
+	{
+		name: "marked-to-be-erased-by-hand",
+		change: func(t *testing.T, p place) {
+			p.sql(t, "UPDATE person SET erasing = x'01' WHERE pseudonym = ?", blobOf(t, p, 12).Person)
+		},
 		want: []string{"values people.db:0", "values people.db:0"},
+		open: "is marked to be erased by somebody without this log's key",
 	},
 	{
 		name:   "people.db-deleted",

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -12,38 +13,79 @@ import (
 // hash of that very line; who makes the tree anew as well, by the numbers or by
 // the checkpoints.
 func (v *verifier) diagnose(n int64) error {
-	lines := make([]tlog.Hash, 0, n)
-	numbers := make([]int64, 0, n)
-	if _, err := v.eachLine(func(line []byte) error {
-		number := int64(-1)
-		if e, err := ReadEntry(line); err == nil {
-			number = e.Seq
-		}
-		lines, numbers = append(lines, tlog.RecordHash(line)), append(numbers, number)
-		return nil
-	}); err != nil {
+	lines, numbers, all, err := v.linesAgain()
+	if err != nil {
 		return err
 	}
-	before := len(v.report.Findings)
-	if leaves := v.leaves(); v.tree != nil {
-		v.alongTree(lines, numbers, leaves)
+	if v.tree != nil {
+		v.alongTree(lines, numbers, all)
 	}
-	if len(v.report.Findings) == before {
+	if v.differences == 0 {
 		v.alongNumbers(lines, numbers)
 	}
-	if len(v.report.Findings) == before && v.tree != nil {
-		v.report.found(FaultTree, treeFile, 0, "has other hashes than those of %d entries; delete it, opening the log makes it again", n)
+	if v.differences == 0 && v.tree != nil {
+		v.treeDiffers("has other hashes than those of %d entries; delete it, opening the log makes it again", n)
 	}
 	return nil
 }
 
-// leaves reads the hashes of lines from the tree file.
-func (v *verifier) leaves() []tlog.Hash {
-	var out []tlog.Hash
+// maxBreaks is after how many lines that do not follow the one before no more
+// are looked at: more than enough to tell is wrong with those before.
+const maxBreaks = 100_000
+
+// linesAgain gives the hashes of the lines, and the numbers that they have of
+// themselves, -1 of what is no entry. Where the file is full of what was never
+// written, not all are given.
+func (v *verifier) linesAgain() (lines []tlog.Hash, numbers []int64, all bool, err error) {
+	breaks, before := 0, int64(-1)
+	enough := errors.New("enough")
+	_, err = v.eachLine(func(line []byte, leaf tlog.Hash) error {
+		number := int64(-1)
+		if e, err := ReadEntry(line); err == nil {
+			number = e.Seq
+		}
+		lines, numbers = append(lines, leaf), append(numbers, number)
+		if number != before+1 {
+			breaks++
+		}
+		before = number
+		if breaks > maxBreaks {
+			return enough
+		}
+		return nil
+	})
+	if errors.Is(err, enough) {
+		return lines, numbers, false, nil
+	}
+	return lines, numbers, true, err
+}
+
+// differs tells of one difference, unless the line was told to be too long.
+func (v *verifier) differs(fault Fault, line int64, format string, args ...any) {
+	v.differences++
+	if !v.long[line] {
+		v.report.found(fault, entriesFile, line, format, args...)
+	}
+}
+
+func (v *verifier) treeDiffers(format string, args ...any) {
+	v.differences++
+	v.report.found(FaultTree, treeFile, 0, format, args...)
+}
+
+// moreLeaves is how many hashes of lines that there are not are looked at.
+const moreLeaves = 100_000
+
+// leaves reads the hashes of lines from the tree file; all is false where there
+// are many more than so many lines.
+func (v *verifier) leaves(lines int) (out []tlog.Hash, all bool) {
 	for n := int64(0); tlog.StoredHashIndex(0, n) < v.hashes; n++ {
+		if n > int64(lines)+moreLeaves {
+			return out, false
+		}
 		out = append(out, v.leafInTree(n))
 	}
-	return out
+	return out, true
 }
 
 // places gives where each hash stands.
@@ -60,10 +102,10 @@ func places(of []tlog.Hash) map[tlog.Hash]int {
 // maxFindings is how many differences are told one by one.
 const maxFindings = 100
 
-// signed is how many lines, from the first, are what a checkpoint says: the
+// covered is how many lines, from the first, are what a checkpoint says: the
 // last that fits. Where the tree does not go with one of these, it is the tree
 // that has changed.
-func (v *verifier) signed() int {
+func (v *verifier) covered() int {
 	signed := int64(0)
 	for _, c := range v.notes {
 		if c.known && !c.wrong {
@@ -74,11 +116,12 @@ func (v *verifier) signed() int {
 }
 
 // alongTree walks lines and leaves side by side.
-func (v *verifier) alongTree(lines []tlog.Hash, numbers []int64, leaves []tlog.Hash) {
-	start := min(v.signed(), len(leaves))
+func (v *verifier) alongTree(lines []tlog.Hash, numbers []int64, all bool) {
+	leaves, allLeaves := v.leaves(len(lines))
+	start := min(v.covered(), len(leaves), len(lines))
 	for k := range start {
 		if lines[k] != leaves[k] {
-			v.report.found(FaultTree, treeFile, 0, "the hash of entry %d is wrong; delete the file, opening the log makes it again", k)
+			v.treeDiffers("the hash of entry %d is wrong; delete the file, opening the log makes it again", k)
 			break
 		}
 	}
@@ -96,24 +139,34 @@ func (v *verifier) alongTree(lines []tlog.Hash, numbers []int64, leaves []tlog.H
 		next, follows := inLines[leaves[j]]
 		switch {
 		case written && stands > j && next == i+stands-j:
-			v.report.found(FaultSwapped, entriesFile, int64(i+1), "entries %d and %d have changed places", j, stands)
+			v.differs(FaultSwapped, int64(i+1), "entries %d and %d have changed places", j, stands)
 			lines[i], lines[next] = lines[next], lines[i]
 			inLines[lines[i]], inLines[lines[next]] = i, next
 		case written && stands > j && (!follows || next < i):
-			v.report.found(FaultRemoved, entriesFile, int64(i+1), "%s missing before this line", entriesAre(j, stands))
+			v.differs(FaultRemoved, int64(i+1), "%s missing before this line", entriesAre(j, stands))
 			j = stands
 		case written && stands < j:
-			v.report.found(FaultCopied, entriesFile, int64(i+1), "the line is a copy of entry %d", stands)
+			v.differs(FaultCopied, int64(i+1), "the line is a copy of entry %d", stands)
 			i++
 		case follows && next > i:
-			v.foreign(i, next, numbers)
+			if !v.foreign(i, next, numbers) {
+				return
+			}
 			i = next
 		default:
-			v.report.found(FaultEdited, entriesFile, int64(i+1), "%s", editedText(j, numbers[i]))
+			v.differs(FaultEdited, int64(i+1), "%s", editedText(j, numbers[i]))
 			i, j = i+1, j+1
 		}
 	}
-	v.afterTree(lines[i:], i, numbers, leaves, j)
+	switch {
+	case i < len(lines) && allLeaves || all && allLeaves:
+		v.afterTree(lines[i:], i, numbers, leaves, j)
+	case i < len(lines), !all && v.differences > 0:
+		v.differs(FaultEdited, int64(i+1), "and more from here on")
+	case !all: // the tree goes with lines that are none
+	default:
+		v.differs(FaultCut, int64(i+1), "entries %d to %d, and more, are missing at the end", j, len(leaves)-1)
+	}
 }
 
 // afterTree tells what is left over when the lines or the leaves end: the lines
@@ -121,42 +174,46 @@ func (v *verifier) alongTree(lines []tlog.Hash, numbers []int64, leaves []tlog.H
 func (v *verifier) afterTree(lines []tlog.Hash, i int, numbers []int64, leaves []tlog.Hash, j int) {
 	switch {
 	case len(lines) == 0 && j < len(leaves):
-		v.report.found(FaultCut, entriesFile, int64(i+1), "%s missing at the end", entriesAre(j, len(leaves)))
+		v.differs(FaultCut, int64(i+1), "%s missing at the end", entriesAre(j, len(leaves)))
 		return
 	case len(lines) == 0:
 		return
 	}
 	copied, ok := places(leaves)[lines[0]]
 	switch {
-	case ok && i >= v.signed():
-		v.report.found(FaultCopied, entriesFile, int64(i+1), "the line is a copy of entry %d", copied)
+	case ok && i >= v.covered():
+		v.differs(FaultCopied, int64(i+1), "the line is a copy of entry %d", copied)
 	case numbers[i] >= 0 && numbers[i] < int64(j):
-		v.report.found(FaultTwoWriters, entriesFile, int64(i+1), "%s", secondEntry(numbers[i]))
+		v.differs(FaultTwoWriters, int64(i+1), "%s", secondEntry(numbers[i]))
 	case numbers[i] < 0:
-		v.report.found(FaultInserted, entriesFile, int64(i+1), "the line was put in: the tree has no entry there, and it is none")
+		v.differs(FaultInserted, int64(i+1), "the line was put in: the tree has no entry there, and it is none")
 	default:
-		v.report.found(FaultTree, treeFile, 0, "has no hash of the last %d entries; opening the log makes them", len(lines))
+		v.treeDiffers("has no hash of the last %d entries; opening the log makes them", len(lines))
 	}
 }
 
 // tooMany ends a walk of which enough was told.
 func (v *verifier) tooMany(i int) bool {
-	if len(v.report.Findings) <= maxFindings {
+	if v.differences <= maxFindings {
 		return false
 	}
-	v.report.found(FaultEdited, entriesFile, int64(i+1), "and more from here on")
+	v.differs(FaultEdited, int64(i+1), "and more from here on")
 	return true
 }
 
 // foreign tells of lines that were never written where they stand.
-func (v *verifier) foreign(from, to int, numbers []int64) {
+func (v *verifier) foreign(from, to int, numbers []int64) bool {
 	for i := from; i < to; i++ {
+		if v.tooMany(i) {
+			return false
+		}
 		text := "the line was put in: the tree has no entry there"
 		if numbers[i] < 0 {
 			text += ", and it is none"
 		}
-		v.report.found(FaultInserted, entriesFile, int64(i+1), "%s", text)
+		v.differs(FaultInserted, int64(i+1), "%s", text)
 	}
+	return true
 }
 
 func editedText(entry int, number int64) string {
@@ -197,27 +254,27 @@ func (v *verifier) alongNumbers(lines []tlog.Hash, numbers []int64) {
 		switch {
 		case got == want:
 		case got >= 0 && first[lines[i]] < i:
-			v.report.found(FaultCopied, entriesFile, line, "the line is a copy of line %d", first[lines[i]]+1)
+			v.differs(FaultCopied, line, "the line is a copy of line %d", first[lines[i]]+1)
 			continue
 		case seen[got]:
-			v.report.found(FaultTwoWriters, entriesFile, line, "%s", secondEntry(got))
+			v.differs(FaultTwoWriters, line, "%s", secondEntry(got))
 			continue
 		case got > want && times[got] == 1 && other < int64(len(numbers)) && numbers[other] == want:
-			v.report.found(FaultSwapped, entriesFile, line, "entries %d and %d have changed places", want, got)
+			v.differs(FaultSwapped, line, "entries %d and %d have changed places", want, got)
 			numbers[i], numbers[other] = want, got
 			first[lines[i]], first[lines[other]] = i, int(other)
 		case isNext && got < 0:
-			v.report.found(FaultInserted, entriesFile, line, "the line was put in, and is no entry")
+			v.differs(FaultInserted, line, "the line was put in, and is no entry")
 			continue
 		case isNext:
-			v.report.found(FaultInserted, entriesFile, line, "the line, of entry %d, was put in before entry %d", got, want)
+			v.differs(FaultInserted, line, "the line, of entry %d, was put in before entry %d", got, want)
 			continue
 		case got < 0:
-			v.report.found(FaultEdited, entriesFile, line, "the line is no entry")
+			v.differs(FaultEdited, line, "the line is no entry")
 		case got < want || i+1 < len(numbers) && numbers[i+1] == want+1:
-			v.report.found(FaultEdited, entriesFile, line, "holds entry %d, expected %d", got, want)
+			v.differs(FaultEdited, line, "holds entry %d, expected %d", got, want)
 		default:
-			v.report.found(FaultRemoved, entriesFile, line, "%s missing before this line", entriesAre(int(want), int(got)))
+			v.differs(FaultRemoved, line, "%s missing before this line", entriesAre(int(want), int(got)))
 			want = got
 		}
 		seen[want] = true
@@ -244,7 +301,7 @@ func (v *verifier) holdNotes(n int64) {
 		case !c.known && c.kept != "":
 			v.report.found(FaultCut, c.kept, 0, "the checkpoint is of %d entries, the log holds %d: its end was cut off", c.Entries, n)
 		case !c.known:
-			v.report.found(FaultCut, checkpointsFile, int64(c.number), "checkpoint %d is of %d entries, the log holds %d: its end was cut off", c.number, c.Entries, n)
+			v.inNotes(FaultCut, c.number, "checkpoint %d is of %d entries, the log holds %d: its end was cut off", c.number, c.Entries, n)
 		case c.wrong && c.kept != "" && bad < 0:
 			v.report.found(FaultForked, c.kept, 0, "the checkpoint of %d entries is of another history of this log: it was written again and signed, or two copies of it went on apart", c.Entries)
 		case c.wrong && c.kept != "":

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"crypto/hmac"
 	"fmt"
 	"strconv"
 	"time"
@@ -40,6 +41,7 @@ type Entry struct {
 	Recovery  *Recovery   `json:"recovery,omitzero"`
 	Sealed    []SealedRef `json:"sealed,omitempty"` // the log fills it in
 	Seq       int64       `json:"seq"`              // from 0; the log fills it in
+	Stamp     string      `json:"stamp"`            // HMAC of the line up to here, under the log's key; the log fills it in
 	SchemaVer int         `json:"v"`                // the log fills it in
 }
 
@@ -147,11 +149,11 @@ type Expiry struct {
 
 // lineTail ends every line as it is first written out; the log puts its own
 // part in its place, which sorts last.
-const lineTail = `"seq":0,"v":0}`
+const lineTail = `"seq":0,"stamp":"","v":0}`
 
 // head is a line up to what the log fills in.
 func (e *Entry) head() ([]byte, error) {
-	e.Sealed, e.Seq, e.SchemaVer = nil, 0, 0
+	e.Sealed, e.Seq, e.Stamp, e.SchemaVer = nil, 0, "", 0
 	e.At = plainTime(e.At)
 	if c := e.Call; c != nil {
 		c.Began, c.Ended = plainTime(c.Began), plainTime(c.Ended)
@@ -175,8 +177,8 @@ func plainTime(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// appendTail completes a line, without its end.
-func appendTail(line []byte, seq int64, sealed []SealedRef) []byte {
+// appendTail completes the line that begins at start, without its end.
+func (k *key) appendTail(line []byte, start int, seq int64, sealed []SealedRef) []byte {
 	if len(sealed) > 0 {
 		line = append(line, `"sealed":[`...)
 		for i, s := range sealed {
@@ -197,9 +199,45 @@ func appendTail(line []byte, seq int64, sealed []SealedRef) []byte {
 	}
 	line = append(line, `"seq":`...)
 	line = strconv.AppendInt(line, seq, 10)
-	line = append(line, `,"v":`...)
+	line = append(line, stampName+k.stamp(line[start:])...)
+	line = append(line, `","v":`...)
 	line = strconv.AppendInt(line, Version, 10)
 	return append(line, '}')
+}
+
+// stampName ends the part of a line that its stamp is over.
+const stampName = `,"stamp":"`
+
+// stamped tells whether a line carries the stamp of this key.
+func (k *key) stamped(line []byte, e *Entry) bool {
+	i := bytes.LastIndex(line, []byte(stampName))
+	return i >= 0 && hmac.Equal([]byte(e.Stamp), []byte(k.stamp(line[:i])))
+}
+
+// valid holds an entry's kind against what it tells.
+func (e *Entry) valid() error {
+	told := map[Kind]bool{
+		Begun: e.Begin != nil, Loaded: e.Load != nil, Recovered: e.Recovery != nil, Erased: e.Erasure != nil, Expired: e.Expiry != nil,
+	}
+	calls := e.Kind == Started || e.Kind == Ended
+	told[Started], told[Ended] = e.Kind == Started && e.Call != nil, e.Kind == Ended && e.Call != nil
+	for kind, has := range told {
+		if has != (kind == e.Kind) {
+			return fmt.Errorf("an entry of kind %q does not tell what it should, or more", e.Kind)
+		}
+	}
+	switch {
+	case e.Call != nil && (!calls || e.Call.ID == ""):
+		return fmt.Errorf("an entry of kind %q with a call, or a call without an id", e.Kind)
+	case len(e.Sealed) > 2 || len(e.Sealed) > 0 && !calls:
+		return fmt.Errorf("an entry of kind %q seals %d texts", e.Kind, len(e.Sealed))
+	case e.Expiry != nil && !dayForm.MatchString(e.Expiry.Before):
+		return fmt.Errorf("%q is no day", e.Expiry.Before)
+	}
+	if _, known := told[e.Kind]; !known {
+		return fmt.Errorf("there are no entries of kind %q", e.Kind)
+	}
+	return nil
 }
 
 // ReadEntry reads one line. Fields that this version does not know are errors:
@@ -211,6 +249,9 @@ func ReadEntry(line []byte) (*Entry, error) {
 	}
 	if e.SchemaVer != Version {
 		return nil, fmt.Errorf("the entry is of version %d, this toolhost knows %d", e.SchemaVer, Version)
+	}
+	if err := e.valid(); err != nil {
+		return nil, err
 	}
 	return &e, nil
 }

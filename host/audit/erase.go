@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"crypto/hmac"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -49,6 +50,18 @@ func (l *Log) Erase(who Person) (pseudonym string, err error) {
 		return l.finishErasures()
 	})
 	return pseudonym, err
+}
+
+// Knows tells whether the log has somebody of that name, in any tenant.
+func (l *Log) Knows(who Person) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.people.Load()
+	if p == nil {
+		return false, fmt.Errorf("%w: is not open", errPeople)
+	}
+	found, err := p.pseudonyms(who.kind())
+	return len(found) > 0, err
 }
 
 // finishErasures writes the entry of each erasure that has begun, and deletes.
@@ -100,17 +113,26 @@ func (p *people) markErasing(who Person) (pseudonym string, err error) {
 		return "", ErrSeveralTenants
 	}
 	p.forget()
-	if _, err := p.db.Exec("UPDATE person SET erasing = 1 WHERE id = ?", found[0].id); err != nil {
+	if _, err := p.db.Exec("UPDATE person SET erasing = ? WHERE id = ?", p.key.erasing(found[0].pseudonym), found[0].id); err != nil {
 		return "", fmt.Errorf("%w: %w", errPeople, err)
 	}
 	return found[0].pseudonym, nil
+}
+
+// erasing marks a row whose erasure has begun.
+func (k *key) erasing(pseudonym string) []byte { return k.mark("erase", pseudonym) }
+
+// erases tells whether a mark was made with the log's key: nobody else may have
+// the host delete a key, and sign that it was an operator.
+func (k *key) erases(pseudonym string, mark []byte) bool {
+	return hmac.Equal(mark, k.erasing(pseudonym))
 }
 
 // erasing gives the pseudonyms of erasures that have begun.
 func (p *people) erasing() ([]string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	rows, err := p.db.Query("SELECT pseudonym FROM person WHERE erasing = 1")
+	rows, err := p.db.Query("SELECT pseudonym, erasing FROM person WHERE erasing IS NOT NULL")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errPeople, err)
 	}
@@ -118,8 +140,12 @@ func (p *people) erasing() ([]string, error) {
 	var out []string
 	for rows.Next() {
 		var one string
-		if err := rows.Scan(&one); err != nil {
+		var mark []byte
+		if err := rows.Scan(&one, &mark); err != nil {
 			return nil, fmt.Errorf("%w: %w", errPeople, err)
+		}
+		if !p.key.erases(one, mark) {
+			return nil, fmt.Errorf("%w: %s is marked to be erased by somebody without this log's key; see: toolhost audit verify", errPeople, one)
 		}
 		out = append(out, one)
 	}
@@ -127,7 +153,7 @@ func (p *people) erasing() ([]string, error) {
 }
 
 func (p *people) removeErasing() error {
-	return p.remove(nil, "DELETE FROM person WHERE erasing = 1")
+	return p.remove(nil, "DELETE FROM person WHERE erasing IS NOT NULL")
 }
 
 // unseen counts the people who were not seen since a day.

@@ -64,7 +64,7 @@ func (f *openLog) append(group []*prepared, day string, sync bool) error {
 	edge := f.edge.clone()
 	for i, p := range group {
 		seq, start := f.entries+int64(i), len(lines)
-		lines = appendTail(append(lines, p.head...), seq, refs[i])
+		lines = f.key.appendTail(append(lines, p.head...), start, seq, refs[i])
 		stored, err := edge.grow(seq, tlog.RecordHash(lines[start:]))
 		if err != nil {
 			return err

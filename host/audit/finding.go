@@ -17,6 +17,7 @@ const (
 	FaultRemoved    Fault = "removed"     // a line is missing
 	FaultSwapped    Fault = "swapped"     // two lines changed places
 	FaultInserted   Fault = "inserted"    // a line that was not written there
+	FaultForged     Fault = "forged"      // a line that the log's key did not make
 	FaultCopied     Fault = "copied"      // a line that stands elsewhere too
 	FaultCut        Fault = "cut"         // the end is missing
 	FaultTorn       Fault = "torn"        // the last line is not whole; opening the log puts it right
@@ -26,7 +27,7 @@ const (
 	FaultCheckpoint Fault = "checkpoint"  // a checkpoint is damaged or out of order
 	FaultTree       Fault = "tree"        // the tree file does not go with the lines
 	FaultValues     Fault = "values"      // sealed values are damaged, or gone without an entry that says so
-	FaultMissing    Fault = "missing"     // there is no log
+	FaultMissing    Fault = "missing"     // there is no log, or no regular file in its place
 )
 
 // Finding is one thing that is wrong, and where.

@@ -63,7 +63,7 @@ func ended(n int, customer string) Event {
 	now := time.Date(2026, 11, 30, 8, 0, 0, n*1000, time.UTC)
 	return Event{
 		Kind: Ended, At: now,
-		Who: Who{Customer: customer, Subject: customer, Tenant: "larkfield", Session: "s-" + customer, Ticket: "T-" + customer},
+		Who: Who{Customer: customer, Subject: "web-" + customer, Tenant: "larkfield", Session: "s-" + customer, Ticket: "T-" + customer},
 		Call: &Call{
 			ID: fmt.Sprintf("CALL%022d", n), Began: now, Ended: now, Tool: "get_order", ArgumentBytes: 24,
 			Config: "sha256:" + strings.Repeat("ab", 32), Policy: &Policy{Contract: "sha256:" + strings.Repeat("cd", 32), Module: "sha256:" + strings.Repeat("ef", 32), Resolved: "sha256:" + strings.Repeat("01", 32)},

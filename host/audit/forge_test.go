@@ -3,6 +3,7 @@ package audit
 import (
 	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -134,16 +135,53 @@ func TestForkedAndLonger(t *testing.T) {
 	wantTold(t, b.verifyAgainst(t, a.noted(t, 7)), "forked kept.note:0")
 }
 
-// What no checkpoint covers yet can be added to by who can write the files. An
-// entry that is well-formed and has the next number looks like one that a crash
-// kept from the tree: verify tells that the tree lacks it, opening the log
-// takes it in, and says so.
+// What no checkpoint covers yet cannot be added to by who can write the files
+// and has no key: verify tells, and no host goes on with it (A6). Who has the
+// public key alone sees a line that the tree lacks, as after a crash.
 func TestAppendedByHand(t *testing.T) {
-	p := finished(t)
-	lines := p.lines(t)
-	p.writeLines(t, append(lines, forged(t, lines[40], 41)))
-	wantTold(t, p.verify(t), "tree tree:0")
-	must(t, p.open(t).Close())
-	wantRecovered(t, p, Recovery{Hashes: 2})
-	wantSound(t, p)
+	for _, anew := range []bool{false, true} {
+		p := finished(t)
+		lines := p.lines(t)
+		p.writeLines(t, append(lines, forged(t, lines[40], 41)))
+		want := []string{"tree"}
+		if anew {
+			p.treeAnew(t)
+			want = nil
+		}
+		var faults []string
+		for _, f := range p.verify(t).Findings {
+			faults = append(faults, string(f.Fault))
+		}
+		if !slices.Equal(faults, append(want, "forged")) {
+			t.Errorf("tree made anew: %t; verify found %v", anew, faults)
+		}
+		if l, err := Open(p.options(t)); err == nil || !strings.Contains(err.Error(), "line 42: was not written with this log's key") {
+			l.Close()
+			t.Errorf("the log was opened: %v", err)
+		}
+	}
+}
+
+// A line that was changed, or was not written here, is told with its number by
+// who has the key, whatever the tree says: by its stamp where by nothing else.
+func TestStamps(t *testing.T) {
+	t.Parallel()
+	for _, test := range lineTamperings {
+		p := finished(t)
+		written := map[string]bool{}
+		for _, line := range p.lines(t) {
+			written[line] = true
+		}
+		p.writeLines(t, test.change(t, p.lines(t)))
+		p.treeAnew(t)
+		found := map[int64]bool{}
+		for _, f := range p.verify(t).Findings {
+			found[f.Line] = found[f.Line] || f.File == entriesFile
+		}
+		for i, line := range p.lines(t) {
+			if !written[line] && !found[int64(i+1)] {
+				t.Errorf("%s: nothing is told of line %d", test.name, i+1)
+			}
+		}
+	}
 }

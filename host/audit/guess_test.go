@@ -137,7 +137,7 @@ func (p place) withKey(t *testing.T) (keys [][]byte) {
 				continue
 			}
 			seen[ref.Person] = true
-			secret, err := k.wrap.Open(nil, nil, by.wrapped, []byte(by.pseudonym))
+			secret, err := k.wrap.Open(nil, nil, by.wrapped, by.bound())
 			must(t, err)
 			keys = append(keys, secret)
 		}

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -9,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"golang.org/x/mod/sumdb/tlog"
 	"modernc.org/sqlite" // the driver "sqlite", without cgo
@@ -19,8 +20,8 @@ import (
 
 // index.db is made from entries.jsonl and says at which byte of it an entry
 // stands. It may be deleted, and is made anew where it is damaged or of another
-// log. It holds short hashes of ids and pseudonyms, so that what it finds is
-// held against the entry itself.
+// log. It holds short hashes of ids and pseudonyms, and anybody who can write to
+// the folder can edit it, so that what it finds is held against the entry itself.
 
 const indexFile = "index.db"
 
@@ -45,6 +46,13 @@ CREATE INDEX IF NOT EXISTS entry_subject ON entry (subject) WHERE subject IS NOT
 CREATE INDEX IF NOT EXISTS entry_session ON entry (session) WHERE session IS NOT NULL;
 CREATE INDEX IF NOT EXISTS entry_ticket ON entry (ticket) WHERE ticket IS NOT NULL;`
 
+// indexName is the index's DSN. It is made anew where a crash damages it, so
+// that nothing waits for the disk.
+func indexName(path string) string {
+	options := url.Values{"_dqs": {"0"}, "_txlock": {"immediate"}, "_pragma": {"busy_timeout(10000)", "trusted_schema(0)", "journal_mode(TRUNCATE)", "synchronous(OFF)"}}
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: options.Encode()}).String()
+}
+
 // short is what the index holds of an id; nil of none.
 func short(id string) any {
 	if id == "" {
@@ -60,17 +68,19 @@ type index struct {
 	db     *sql.DB
 }
 
+// errWrongIndex says that the index is not what it was made.
+var errWrongIndex = errors.New(indexFile + " is damaged; it may be deleted")
+
 // openIndex opens the index and makes it anew where it cannot be used. In a
 // folder that cannot be written it is made in memory.
 func openIndex(folder string) (*index, error) {
 	path := filepath.Join(folder, indexFile)
+	if err := regularDB(path); errors.Is(err, errNotRegular) {
+		return nil, fmt.Errorf("audit log: %w", err)
+	}
 	db, err := openIndexFile(path)
 	if err != nil {
-		_ = os.Remove(path) // it is made from the lines again
-		db, err = openIndexFile(path)
-	}
-	if err != nil {
-		db, err = openIndexFile(":memory:")
+		db, err = newIndexFile(path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", indexFile, err)
@@ -78,9 +88,21 @@ func openIndex(folder string) (*index, error) {
 	return &index{folder: folder, db: db}, nil
 }
 
+// newIndexFile makes an index in the place of one that cannot be used.
+func newIndexFile(path string) (*sql.DB, error) {
+	if err := os.Remove(path); err == nil || errors.Is(err, os.ErrNotExist) {
+		if db, err := openIndexFile(path); err == nil {
+			return db, nil
+		}
+	}
+	return openIndexFile(inMemory)
+}
+
+const inMemory = ":memory:"
+
 func openIndexFile(path string) (*sql.DB, error) {
-	if path != ":memory:" {
-		if f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	if path != inMemory {
+		if f, err := openRegular(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 			return nil, err
 		} else if err := f.Close(); err != nil {
 			return nil, err
@@ -92,7 +114,10 @@ func openIndexFile(path string) (*sql.DB, error) {
 	}
 	db.SetMaxOpenConns(1)
 	version := 0
-	err = errors.Join(execute(db, indexSchema), db.QueryRow("SELECT coalesce(max(version), ?) FROM upto", indexVersion).Scan(&version))
+	err = errors.Join(execute(db, indexSchema), hasIndexSchema(db))
+	if err == nil {
+		err = db.QueryRow("SELECT coalesce(max(version), ?) FROM upto", indexVersion).Scan(&version)
+	}
 	if err == nil && version != indexVersion {
 		err = fmt.Errorf("is of version %d", version)
 	}
@@ -101,6 +126,39 @@ func openIndexFile(path string) (*sql.DB, error) {
 		return nil, err
 	}
 	return db, nil
+}
+
+// hasIndexSchema refuses a schema that is not ours: a view in the place of a
+// table may never end.
+func hasIndexSchema(db *sql.DB) error {
+	want, err := ourSchema()
+	if err != nil {
+		return err
+	}
+	if got, err := schemaOf(db); err != nil || got != want {
+		return errors.Join(errWrongIndex, err)
+	}
+	return nil
+}
+
+// ourSchema is what SQLite makes of indexSchema.
+var ourSchema = sync.OnceValues(func() (string, error) {
+	db, err := sql.Open("sqlite", indexName(inMemory))
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if err := execute(db, indexSchema); err != nil {
+		return "", err
+	}
+	return schemaOf(db)
+})
+
+func schemaOf(db *sql.DB) (text string, err error) {
+	err = db.QueryRow(`SELECT coalesce(group_concat(type || ' ' || name || ' ' || tbl_name || ' ' || coalesce(sql, ''), ';'), '')
+		FROM (SELECT * FROM sqlite_schema ORDER BY type, name)`).Scan(&text)
+	return text, err
 }
 
 func execute(db *sql.DB, statement string, args ...any) error {
@@ -121,23 +179,47 @@ func (x *index) ask(question func(*sql.DB) error) error {
 		return err
 	}
 	err := once()
-	var sqliteErr *sqlite.Error
-	if !errors.As(err, &sqliteErr) || sqliteErr.Code()&0xff != sqlite3.SQLITE_CORRUPT {
+	if !isDamage(err) {
 		return err
 	}
-	_ = x.close() // it is damaged
-	_ = os.Remove(filepath.Join(x.folder, indexFile))
-	anew, err := openIndex(x.folder)
-	if err != nil {
+	if err := x.anew(); err != nil {
 		return err
 	}
-	x.db = anew.db
 	return once()
+}
+
+// ofIndex is an error of reading or writing the index. What is none of
+// SQLite's own is a value that never was in it.
+func ofIndex(err error) error {
+	if of := (*sqlite.Error)(nil); errors.As(err, &of) {
+		return fmt.Errorf("%s: %w", indexFile, err)
+	}
+	return fmt.Errorf("%w: %w", errWrongIndex, err)
+}
+
+func isDamage(err error) bool {
+	var of *sqlite.Error
+	if errors.As(err, &of) {
+		code := of.Code() & 0xff
+		return code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
+	}
+	return errors.Is(err, errWrongIndex)
+}
+
+// anew puts an empty index in the place of this one.
+func (x *index) anew() error {
+	_ = x.close() // it is of no use
+	db, err := newIndexFile(filepath.Join(x.folder, indexFile))
+	if err != nil {
+		return fmt.Errorf("%s: %w", indexFile, err)
+	}
+	x.db = db
+	return nil
 }
 
 // catchUp takes in the lines that the index does not have yet.
 func (x *index) catchUp() error {
-	lines, err := os.Open(filepath.Join(x.folder, entriesFile))
+	lines, err := openRegular(filepath.Join(x.folder, entriesFile), os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -163,7 +245,7 @@ func takeIn(tx *sql.Tx, lines *os.File, size int64) error {
 	err := tx.QueryRow("SELECT entries, bytes, last_at, last FROM upto").Scan(&seq, &at, &lastAt, &last)
 	switch {
 	case err != nil && !errors.Is(err, sql.ErrNoRows):
-		return fmt.Errorf("%s: %w", indexFile, err)
+		return ofIndex(err)
 	case err == nil && !endsWith(lines, lastAt, at, last): // another log, or one that was put right
 		seq, at = 0, 0
 		if _, err := tx.Exec("DELETE FROM entry"); err != nil {
@@ -176,21 +258,25 @@ func takeIn(tx *sql.Tx, lines *os.File, size int64) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", indexFile, err)
 	}
-	in := bufio.NewReaderSize(io.NewSectionReader(lines, at, size-at), 1<<20)
+	in := newLineReader(lines, at, size)
 	for {
-		line, err := in.ReadBytes('\n')
+		text, taken, err := in.next()
 		if errors.Is(err, io.EOF) {
 			break // what is left is not whole
-		} else if err != nil {
-			return err
 		}
-		text := line[:len(line)-1]
-		if err := indexLine(insert, seq, at, text); err != nil {
+		var e *Entry
+		if err == nil {
+			e, err = ReadEntry(text)
+		}
+		if err != nil {
 			return fmt.Errorf("%s, line %d: %w; see: toolhost audit verify", entriesFile, seq+1, err)
+		}
+		if err := indexEntry(insert, entryPlace{seq, at, len(text)}, e); err != nil {
+			return ofIndex(err)
 		}
 		hash := tlog.RecordHash(text)
 		last, lastAt = hash[:], at
-		seq, at = seq+1, at+int64(len(line))
+		seq, at = seq+1, at+taken
 	}
 	if seq == 0 {
 		return nil
@@ -201,7 +287,7 @@ func takeIn(tx *sql.Tx, lines *os.File, size int64) error {
 
 // endsWith tells whether the line from start to end is the last that the index took in.
 func endsWith(lines *os.File, start, end int64, last []byte) bool {
-	if end <= start || end-start > maxLine {
+	if start < 0 || end <= start || end-start > maxLine+1 {
 		return false
 	}
 	line := make([]byte, end-start)
@@ -212,19 +298,12 @@ func endsWith(lines *os.File, start, end int64, last []byte) bool {
 	return string(hash[:]) == string(last)
 }
 
-// maxLine is longer than any line.
-const maxLine = 4 << 20
-
-func indexLine(insert *sql.Stmt, seq, pos int64, line []byte) error {
-	e, err := ReadEntry(line)
-	if err != nil {
-		return err
-	}
+func indexEntry(insert *sql.Stmt, at entryPlace, e *Entry) error {
 	c := e.Call
 	if c == nil {
 		c = &Call{}
 	}
-	_, err = insert.Exec(seq, pos, len(line), e.At.UnixMicro(), string(e.Kind), c.Tool, c.Outcome, c.Code, c.Explained,
+	_, err := insert.Exec(at.seq, at.pos, at.size, e.At.UnixMicro(), string(e.Kind), c.Tool, c.Outcome, c.Code, c.Explained,
 		short(c.ID), short(c.Who.Person), short(c.Who.Subject), short(c.Who.Tenant), short(c.Who.Session), short(c.Who.Ticket))
 	return err
 }

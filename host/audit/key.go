@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -38,6 +39,8 @@ type key struct {
 	verify note.Verifier
 	public string      // for who verifies
 	tags   []byte      // keys the HMAC by which people.db finds somebody
+	rows   []byte      // and the one that people.db's rows carry
+	stamps []byte      // and the one that every line carries
 	wrap   cipher.AEAD // wraps the keys of people
 }
 
@@ -91,8 +94,10 @@ func parseKey(data []byte) (*key, error) {
 		return nil, errors.New("its second line must be sealing: and 32 bytes in base64")
 	}
 	k := &key{signer: signer, verify: verifier, public: public}
-	if k.tags, err = hkdf.Key(sha256.New, secret, nil, "toolhost audit tags v1", 32); err != nil {
-		return nil, err
+	for use, into := range map[string]*[]byte{"tags": &k.tags, "rows": &k.rows, "stamps": &k.stamps} {
+		if *into, err = hkdf.Key(sha256.New, secret, nil, "toolhost audit "+use+" v1", 32); err != nil {
+			return nil, err
+		}
 	}
 	wrap, err := hkdf.Key(sha256.New, secret, nil, "toolhost audit wrap v1", 32)
 	if err != nil {
@@ -123,6 +128,25 @@ func sealer(key []byte) (cipher.AEAD, error) {
 		return nil, err
 	}
 	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// stamp is what a line carries before its end: who has no key cannot add one,
+// not even behind the last checkpoint.
+func (k *key) stamp(line []byte) string {
+	mac := hmac.New(sha256.New, k.stamps)
+	mac.Write(line)
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// mark is what a row of people.db carries, over all that it says: who has no
+// key can delete a row, which Verify finds, and cannot make or change one.
+func (k *key) mark(parts ...string) []byte {
+	mac := hmac.New(sha256.New, k.rows)
+	for _, part := range parts {
+		mac.Write(binary.AppendUvarint(nil, uint64(len(part))))
+		mac.Write([]byte(part))
+	}
+	return mac.Sum(nil)
 }
 
 // tag finds a name in people.db without telling it.

@@ -91,7 +91,9 @@ type Log struct {
 	repaired Recovery   // not told yet
 	unsynced bool       // a benchmark leaves out fsync to show what it costs
 
-	people atomic.Pointer[people] // changed with mu held; nil as open is
+	people     atomic.Pointer[people] // changed with mu held; nil as open is
+	peopleFile os.FileInfo            // of people.db, as it was opened
+	running    sync.Map               // who asked, by the ids of calls that have started: identified
 
 	stop    chan struct{}
 	stopped sync.WaitGroup
@@ -99,7 +101,7 @@ type Log struct {
 }
 
 // lockTime is how long another process may hold the log.
-const lockTime = 10 * time.Second
+const lockTime = 3 * time.Second
 
 // Open opens a log, and begins one where there is none and the state database
 // knows of none. What a crash has left is put right. A log that is not what its
@@ -108,11 +110,11 @@ func Open(o Options) (*Log, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	l := &Log{o: o, lock: flock.New(filepath.Join(o.Folder, "lock"), flock.SetPermissions(0o600)), stop: make(chan struct{})}
-	if err := l.begin(); err != nil {
-		return nil, err
-	}
+	l := &Log{o: o, lock: newLock(o.Folder, os.O_CREATE), stop: make(chan struct{})}
 	l.sender = newSender(o)
+	if err := l.begin(); err != nil {
+		return nil, errors.Join(err, l.sender.close())
+	}
 	l.stopped.Go(l.tend)
 	return l, nil
 }
@@ -171,7 +173,7 @@ func (l *Log) readKey(known bool) error {
 
 // ready opens what is not open. It is called with mu and the lock held.
 func (l *Log) ready() error {
-	if l.open != nil && l.open.gone(l.o.Folder) {
+	if l.open != nil && (l.open.gone(l.o.Folder) || l.peopleGone()) {
 		l.drop()
 	}
 	if l.open == nil {
@@ -204,12 +206,24 @@ func (l *Log) openPeople() (*people, error) {
 	}
 	l.opened++
 	p, err := openPeople(path, l.key, l.opened<<32) // what was prepared with an earlier one is of no generation of this
-	if err == nil {
-		if late := p.writeAnew(); late != nil {
-			l.o.Log.Error("audit log", "folder", l.o.Folder, "error", late)
-		}
+	if err != nil {
+		return nil, err
 	}
-	return p, err
+	if late := p.writeAnew(); late != nil {
+		l.o.Log.Error("audit log", "folder", l.o.Folder, "error", late)
+	}
+	if l.peopleFile, err = os.Stat(path); err != nil {
+		_ = p.close() // nothing is pending in it
+		return nil, err
+	}
+	return p, nil
+}
+
+// peopleGone tells whether people.db is another file by now, or nowhere: what is
+// sealed under a key that is in no file can never be opened.
+func (l *Log) peopleGone() bool {
+	named, err := os.Stat(filepath.Join(l.o.Folder, peopleFile))
+	return err != nil || l.peopleFile == nil || !os.SameFile(named, l.peopleFile)
 }
 
 // follow reads what others wrote since, puts right what a crash of theirs left,
@@ -282,6 +296,5 @@ func (l *Log) Close() error {
 		})
 	}
 	l.drop()
-	l.sender.close()
-	return err
+	return errors.Join(err, l.sender.close())
 }

@@ -23,6 +23,11 @@ func Look(o Options) error {
 	case err != nil:
 		return fmt.Errorf("audit log: %w", err)
 	}
+	for _, name := range []string{entriesFile, treeFile, checkpointsFile, peopleFile} {
+		if err := regularDB(filepath.Join(o.Folder, name)); errors.Is(err, errNotRegular) {
+			return fmt.Errorf("audit log: %w", err)
+		}
+	}
 	k, err := readKey(o.Key)
 	if errors.Is(err, os.ErrNotExist) && lines.Size() == 0 {
 		return nil
@@ -49,7 +54,7 @@ func Look(o Options) error {
 
 // lookAtLast opens the last checkpoint of the folder.
 func lookAtLast(folder string, k *key) (c Checkpoint, err error) {
-	f, err := os.Open(filepath.Join(folder, checkpointsFile))
+	f, err := openRegular(filepath.Join(folder, checkpointsFile), os.O_RDONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return c, nil
 	} else if err != nil {

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"crypto/cipher"
+	"crypto/hmac"
 	"crypto/rand"
 	"database/sql"
 	"errors"
@@ -51,6 +52,8 @@ type name struct {
 type identified struct {
 	person, subject, tenant *person // subject and tenant may be nil
 	session, ticket         *name   // of person; may be nil
+	since                   int64   // the generation in which this held
+	erased                  bool    // person is, since the call has started
 }
 
 // people reads and writes people.db. What it knows it keeps, until another
@@ -89,6 +92,21 @@ func (p *people) refresh() error {
 	return nil
 }
 
+// gone tells whether a person was erased, and the generation in which that holds.
+func (p *people) gone(who identified) (bool, int64, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if who.since == p.generation {
+		return false, p.generation, nil
+	}
+	var n int
+	err := p.db.QueryRow("SELECT count(*) FROM person WHERE pseudonym = ? AND erasing IS NULL", who.person.pseudonym).Scan(&n)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errPeople, err)
+	}
+	return n == 0, p.generation, err
+}
+
 // current is the generation of what is known.
 func (p *people) current() int64 {
 	p.mu.Lock()
@@ -120,7 +138,11 @@ func (p *people) of(w Who) (identified, int64, error) {
 	switch {
 	case w.Customer != "":
 		who.person = find(kindCustomer, w.Customer)
-		if w.Subject != "" {
+		switch w.Subject {
+		case "":
+		case w.Customer: // one person, and one key
+			who.subject = who.person
+		default:
 			who.subject = find(kindSubject, w.Subject)
 		}
 	case w.Subject != "":
@@ -141,6 +163,7 @@ func (p *people) of(w Who) (identified, int64, error) {
 	if err != nil {
 		return who, 0, fmt.Errorf("%w: %w", errPeople, err)
 	}
+	who.since = p.generation
 	return who, p.generation, nil
 }
 
@@ -150,13 +173,13 @@ func (p *people) find(kind, value, tenant string) (*person, error) {
 		return found, nil
 	}
 	found := &person{kind: kind, tag: p.key.tag(kind, value), tenant: p.key.tag(kindTenant, tenant), names: map[string]*name{}}
-	err := p.db.QueryRow("SELECT id, pseudonym, wrapped, seen FROM person WHERE kind = ? AND tag = ? AND tenant = ? AND erasing = 0",
+	err := p.db.QueryRow("SELECT id, pseudonym, wrapped, seen FROM person WHERE kind = ? AND tag = ? AND tenant = ? AND erasing IS NULL",
 		kind, found.tag, found.tenant).Scan(&found.id, &found.pseudonym, &found.wrapped, &found.seen)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		err = p.invent(found)
 	case err == nil:
-		found.seal, err = p.unwrap(found.pseudonym, found.wrapped)
+		err = p.unwrap(found)
 	}
 	if err != nil {
 		return nil, err
@@ -171,7 +194,7 @@ func (p *people) invent(to *person) error {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails
 	to.pseudonym = newPseudonym()
-	to.wrapped = p.key.wrap.Seal(nil, nil, secret, []byte(to.pseudonym))
+	to.wrapped = p.key.wrap.Seal(nil, nil, secret, to.bound())
 	var err error
 	to.seal, err = sealer(secret)
 	return err
@@ -179,12 +202,26 @@ func (p *people) invent(to *person) error {
 
 func newPseudonym() string { return rand.Text()[:20] } // 100 bits
 
-func (p *people) unwrap(pseudonym string, wrapped []byte) (cipher.AEAD, error) {
-	secret, err := p.key.wrap.Open(nil, nil, wrapped, []byte(pseudonym))
+// bound is what a person's wrapped key is bound to: all that the row says of
+// whose it is, so that nobody can give it to somebody else.
+func (one *person) bound() []byte {
+	b := []byte("toolhost audit person v1\x00" + one.kind + "\x00" + one.pseudonym + "\x00")
+	return append(append(b, one.tag...), one.tenant...)
+}
+
+// unwrap opens the key of a person whose row was read.
+func (p *people) unwrap(one *person) error {
+	secret, err := p.key.wrap.Open(nil, nil, one.wrapped, one.bound())
 	if err != nil {
-		return nil, fmt.Errorf("the key of %s is damaged or of another log", pseudonym)
+		return fmt.Errorf("the row of %s is damaged, or was made without this log's key", one.pseudonym)
 	}
-	return sealer(secret)
+	one.seal, err = sealer(secret)
+	return err
+}
+
+// mark is what a name's row carries.
+func (n *name) mark(k *key, of string) []byte {
+	return k.mark("name", n.kind, string(n.tag), n.pseudonym, of)
 }
 
 // name finds or invents a session's or ticket's pseudonym.
@@ -199,8 +236,12 @@ func (p *people) name(of *person, kind, value string) (*name, error) {
 	found := &name{kind: kind, tag: p.key.tag(kind, value)}
 	err := sql.ErrNoRows
 	if of.id != 0 {
-		err = p.db.QueryRow("SELECT pseudonym, seen FROM name WHERE kind = ? AND tag = ? AND person = ?", kind, found.tag, of.id).
-			Scan(&found.pseudonym, &found.seen)
+		var mark []byte
+		err = p.db.QueryRow("SELECT pseudonym, seen, mark FROM name WHERE kind = ? AND tag = ? AND person = ?", kind, found.tag, of.id).
+			Scan(&found.pseudonym, &found.seen, &mark)
+		if err == nil && !hmac.Equal(mark, found.mark(p.key, of.pseudonym)) {
+			err = fmt.Errorf("the row of %s is damaged, or was made without this log's key", found.pseudonym)
+		}
 	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows):

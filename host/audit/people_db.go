@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"crypto/hmac"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ CREATE TABLE IF NOT EXISTS person (
 	pseudonym TEXT NOT NULL UNIQUE,
 	wrapped   BLOB NOT NULL,            -- the key
 	seen      TEXT NOT NULL,            -- the last day
-	erasing   INTEGER NOT NULL DEFAULT 0,
+	erasing   BLOB,                     -- the mark of an erasure that has begun
 	UNIQUE (kind, tag, tenant)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS name (
@@ -34,10 +35,11 @@ CREATE TABLE IF NOT EXISTS name (
 	person    INTEGER NOT NULL REFERENCES person (id) ON DELETE CASCADE,
 	pseudonym TEXT NOT NULL UNIQUE,
 	seen      TEXT NOT NULL,
+	mark      BLOB NOT NULL,            -- HMAC of the row, the day excepted
 	PRIMARY KEY (kind, tag, person)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS name_of_person ON name (person);
-CREATE INDEX IF NOT EXISTS person_erasing ON person (erasing) WHERE erasing = 1;`
+CREATE INDEX IF NOT EXISTS person_erasing ON person (erasing) WHERE erasing IS NOT NULL;`
 
 func openPeople(path string, k *key, generation int64) (*people, error) {
 	if f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
@@ -124,8 +126,8 @@ func (p *people) keep(all []identified, day string) error {
 			if !ok {
 				id = one.by.id
 			}
-			_, err := tx.Exec(`INSERT INTO name VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, tag, person) DO UPDATE SET seen = excluded.seen`,
-				one.kind, one.tag, id, one.pseudonym, day)
+			_, err := tx.Exec(`INSERT INTO name VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (kind, tag, person) DO UPDATE SET seen = excluded.seen`,
+				one.kind, one.tag, id, one.pseudonym, day, one.mark(p.key, one.by.pseudonym))
 			if err != nil {
 				return err
 			}
@@ -195,12 +197,13 @@ func (p *people) byPseudonym(pseudonym string) (*person, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	found := &person{pseudonym: pseudonym}
-	err := p.db.QueryRow("SELECT id, wrapped FROM person WHERE pseudonym = ? AND erasing = 0", pseudonym).Scan(&found.id, &found.wrapped)
+	err := p.db.QueryRow("SELECT id, kind, tag, tenant, wrapped FROM person WHERE pseudonym = ? AND erasing IS NULL", pseudonym).
+		Scan(&found.id, &found.kind, &found.tag, &found.tenant, &found.wrapped)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil //nolint:nilnil // erased
 	}
 	if err == nil {
-		found.seal, err = p.unwrap(pseudonym, found.wrapped)
+		err = p.unwrap(found)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errPeople, err)
@@ -211,7 +214,7 @@ func (p *people) byPseudonym(pseudonym string) (*person, error) {
 // pseudonyms gives all that stand for a session or a ticket, a tenant, or a
 // person in any tenant.
 func (p *people) pseudonyms(kind, value string) ([]string, error) {
-	query := "SELECT pseudonym FROM person WHERE kind = ? AND tag = ? AND erasing = 0"
+	query := "SELECT pseudonym FROM person WHERE kind = ? AND tag = ? AND erasing IS NULL"
 	if kind == kindSession || kind == kindTicket {
 		query = "SELECT pseudonym FROM name WHERE kind = ? AND tag = ?"
 	}
@@ -236,4 +239,45 @@ func (p *people) pseudonyms(kind, value string) ([]string, error) {
 // inTenant tells whether a person's row is of a tenant; "" is no tenant.
 func (p *people) inTenant(one *person, tenant string) bool {
 	return bytes.Equal(one.tenant, p.key.tag(kindTenant, tenant))
+}
+
+// check gives the pseudonyms of the rows that are damaged, or that somebody
+// made or changed without the log's key.
+func (p *people) check() (wrong []string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	rows, err := p.db.Query("SELECT kind, tag, tenant, pseudonym, wrapped, erasing FROM person")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errPeople, err)
+	}
+	for rows.Next() {
+		var one person
+		var erasing []byte
+		if err := rows.Scan(&one.kind, &one.tag, &one.tenant, &one.pseudonym, &one.wrapped, &erasing); err != nil {
+			return nil, errors.Join(err, rows.Close())
+		}
+		if p.unwrap(&one) != nil || erasing != nil && !p.key.erases(one.pseudonym, erasing) {
+			wrong = append(wrong, one.pseudonym)
+		}
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, fmt.Errorf("%w: %w", errPeople, err)
+	}
+	rows, err = p.db.Query("SELECT n.kind, n.tag, n.pseudonym, n.mark, p.pseudonym FROM name n JOIN person p ON p.id = n.person")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errPeople, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var one name
+		var mark []byte
+		var of string
+		if err := rows.Scan(&one.kind, &one.tag, &one.pseudonym, &mark, &of); err != nil {
+			return nil, fmt.Errorf("%w: %w", errPeople, err)
+		}
+		if !hmac.Equal(mark, one.mark(p.key, of)) {
+			wrong = append(wrong, one.pseudonym)
+		}
+	}
+	return wrong, rows.Err()
 }

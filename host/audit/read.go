@@ -4,19 +4,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 )
-
-// indexName is the index's DSN. It is made anew where a crash damages it, so
-// that nothing waits for the disk.
-func indexName(path string) string {
-	options := url.Values{"_dqs": {"0"}, "_txlock": {"immediate"}, "_pragma": {"busy_timeout(10000)", "journal_mode(TRUNCATE)", "synchronous(OFF)"}}
-	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: options.Encode()}).String()
-}
 
 // A Reader finds entries of a log, and opens what is sealed where it has the
 // key. It changes nothing but the index.
@@ -30,17 +20,13 @@ type Reader struct {
 // OpenReader opens a log to read. Where keyFile is "" nothing that is sealed is
 // opened, and only pseudonyms can be asked for.
 func OpenReader(folder, keyFile string) (*Reader, error) {
-	lines, err := os.Open(filepath.Join(folder, entriesFile))
+	lines, err := openRegular(filepath.Join(folder, entriesFile), os.O_RDONLY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("audit log: %w", err)
 	}
 	r := &Reader{folder: folder, lines: lines}
 	if keyFile != "" {
-		k, err := readKey(keyFile)
-		if err == nil {
-			r.people, err = readPeople(filepath.Join(folder, peopleFile), k)
-		}
-		if err != nil {
+		if r.people, err = peopleOf(folder, keyFile); err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
 	}
@@ -48,6 +34,18 @@ func OpenReader(folder, keyFile string) (*Reader, error) {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
+}
+
+func peopleOf(folder, keyFile string) (*people, error) {
+	k, err := readKey(keyFile)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(folder, peopleFile)
+	if err := regularDB(path); err != nil {
+		return nil, fmt.Errorf("audit log: %w", err)
+	}
+	return readPeople(path, k)
 }
 
 // Close closes what OpenReader opened.
@@ -60,21 +58,6 @@ func (r *Reader) Close() error {
 		err = errors.Join(err, r.index.close())
 	}
 	return err
-}
-
-// Filter says which entries to find: those that fit all that is set. Names of
-// people are as the session had them, or pseudonyms.
-type Filter struct {
-	Since, Until            time.Time // from Since on, before Until
-	Session, Ticket, Tenant string
-	Customer, Subject       string
-	Tool, Outcome, Code     string
-	Call                    string
-	Kinds                   []Kind
-	After                   int64 // only entries with a greater number; -1: all
-	Last                    int   // only so many, the last ones; 0: all
-	Unfinished              bool  // calls that have started and not ended
-	Calls                   bool  // of each call one entry: its end, or its start where there is no end
 }
 
 // Record is an entry with what is sealed of it.
@@ -96,11 +79,32 @@ const (
 	GoneDamaged Gone = "damaged"
 )
 
-// Find gives the entries that fit, in the order of the log.
+// Find gives the entries that fit, in the order of the log. The index finds
+// them, the entries themselves decide: where one is not what the index says, the
+// index is made anew, once. What an edited index leaves out is not seen.
 func (r *Reader) Find(f Filter, yield func(Record) error) error {
-	query, args, err := r.query(f)
+	names, err := r.names(f)
 	if err != nil {
 		return err
+	}
+	wrong, err := r.find(&f, names, true, yield)
+	if !wrong {
+		return err
+	}
+	if err := r.index.anew(); err != nil {
+		return err
+	}
+	_, err = r.find(&f, names, false, yield)
+	return err
+}
+
+// find moves the filter on as it gives what fits, so that another search can go
+// on from there. It ends, and wrong is true, where the index is not to be
+// trusted; an index that was just made is, but for two ids with one short hash.
+func (r *Reader) find(f *Filter, names []wanted, check bool, yield func(Record) error) (wrong bool, err error) {
+	query, args, err := r.query(*f)
+	if err != nil {
+		return false, err
 	}
 	var places []entryPlace
 	err = r.index.ask(func(db *sql.DB) error {
@@ -108,145 +112,64 @@ func (r *Reader) Find(f Filter, yield func(Record) error) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, p := range places {
-		record, err := r.at(p.pos, p.size)
+		e, line, err := r.at(p)
 		if err != nil {
-			return err
+			return true, err
 		}
-		if !f.fits(record.Entry) {
+		if !f.fits(e, names) {
+			if check {
+				return true, nil
+			}
 			continue
 		}
+		record, err := r.opened(e, line)
+		if err != nil {
+			return false, err
+		}
+		f.After = p.seq
 		if err := yield(record); err != nil {
-			return err
+			return false, err
+		}
+		if f.Last > 0 {
+			if f.Last--; f.Last == 0 {
+				break
+			}
 		}
 	}
-	return nil
+	return false, nil
 }
 
-// query asks the index for the places of the entries that fit.
-func (r *Reader) query(f Filter) (query string, args []any, err error) {
-	where, args, err := r.where(f)
+// at reads the entry at a place. Where it is another one than the index says,
+// the fault is the index's, or the line's where the index was just made.
+func (r *Reader) at(p entryPlace) (*Entry, []byte, error) {
+	e, line, err := r.readAt(p)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, fmt.Errorf("%s, line %d (at byte %d, says %s, which may be deleted): %w; see: toolhost audit verify",
+			entriesFile, p.seq+1, p.pos, indexFile, err)
 	}
-	query = "SELECT pos, len FROM entry e WHERE " + where + " ORDER BY seq"
-	if f.Last > 0 {
-		query = "SELECT pos, len FROM (SELECT seq, pos, len FROM entry e WHERE " + where + " ORDER BY seq DESC LIMIT ?) ORDER BY seq"
-		args = append(args, f.Last)
-	}
-	return query, args, nil
+	return e, line, nil
 }
 
-type entryPlace struct {
-	pos  int64
-	size int
-}
-
-// placesOf reads them whole before any entry is read: who gets one may ask for
-// others.
-func placesOf(db *sql.DB, query string, args []any) (out []entryPlace, err error) {
-	rows, err := db.Query(query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", indexFile, err)
+func (r *Reader) readAt(p entryPlace) (*Entry, []byte, error) {
+	if p.pos < 0 || p.size <= 0 || p.size > maxLine {
+		return nil, nil, fmt.Errorf("no entry of %d bytes can stand there", p.size)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var p entryPlace
-		if err := rows.Scan(&p.pos, &p.size); err != nil {
-			return nil, fmt.Errorf("%s: %w", indexFile, err)
-		}
-		out = append(out, p)
-	}
-	return out, rows.Err()
-}
-
-// fits holds exactly what the index held by a short hash.
-func (f Filter) fits(e *Entry) bool {
-	return f.Call == "" || e.Call != nil && e.Call.ID == f.Call
-}
-
-// where makes the condition of a filter.
-func (r *Reader) where(f Filter) (string, []any, error) {
-	conditions, args := []string{"e.seq > ?"}, []any{f.After}
-	is := func(column string, values ...any) {
-		conditions = append(conditions, column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")")
-		args = append(args, values...)
-	}
-	for column, value := range map[string]string{"e.tool": f.Tool, "e.outcome": f.Outcome, "e.code": f.Code} {
-		if value != "" {
-			is(column, value)
-		}
-	}
-	for _, n := range []struct{ column, kind, value string }{
-		{"e.session", kindSession, f.Session},
-		{"e.ticket", kindTicket, f.Ticket},
-		{"e.tenant", kindTenant, f.Tenant},
-		{"e.person", kindCustomer, f.Customer},
-		{"e.subject", kindSubject, f.Subject},
-	} {
-		if n.value == "" {
-			continue
-		}
-		values, err := r.stands(n.kind, n.value)
-		if err != nil {
-			return "", nil, err
-		}
-		is(n.column, values...)
-	}
-	if f.Call != "" {
-		is("e.call", short(f.Call))
-	}
-	if len(f.Kinds) > 0 {
-		var kinds []any
-		for _, k := range f.Kinds {
-			kinds = append(kinds, string(k))
-		}
-		is("e.kind", kinds...)
-	}
-	if !f.Since.IsZero() {
-		conditions, args = append(conditions, "e.at >= ?"), append(args, f.Since.UnixMicro())
-	}
-	if !f.Until.IsZero() {
-		conditions, args = append(conditions, "e.at < ?"), append(args, f.Until.UnixMicro())
-	}
-	const unfinished = "(e.kind = 'started' AND NOT EXISTS (SELECT 1 FROM entry o WHERE o.call = e.call AND o.kind = 'ended'))"
-	if f.Unfinished {
-		conditions = append(conditions, unfinished)
-	} else if f.Calls {
-		conditions = append(conditions, "(e.kind <> 'started' OR "+unfinished+")")
-	}
-	return strings.Join(conditions, " AND "), args, nil
-}
-
-// stands gives the short hashes of the pseudonyms that stand for a name, and of
-// the name itself, which may be one.
-func (r *Reader) stands(kind, value string) ([]any, error) {
-	out := []any{short(value)}
-	if r.people == nil {
-		return out, nil
-	}
-	found, err := r.people.pseudonyms(kind, value)
-	for _, p := range found {
-		out = append(out, short(p))
-	}
-	return out, err
-}
-
-// at reads the entry at a place of entries.jsonl.
-func (r *Reader) at(pos int64, size int) (Record, error) {
-	if size <= 0 || size > maxLine {
-		return Record{}, fmt.Errorf("%s: no line of %d bytes; delete it, it is made anew", indexFile, size)
-	}
-	line := make([]byte, size)
-	if _, err := r.lines.ReadAt(line, pos); err != nil {
-		return Record{}, fmt.Errorf("%s: %w", entriesFile, err)
+	line := make([]byte, p.size)
+	if _, err := r.lines.ReadAt(line, p.pos); err != nil {
+		return nil, nil, err
 	}
 	e, err := ReadEntry(line)
-	if err != nil {
-		return Record{}, fmt.Errorf("%s, byte %d: %w; see: toolhost audit verify", entriesFile, pos, err)
+	if err == nil && e.Seq != p.seq {
+		err = fmt.Errorf("holds entry %d, expected %d", e.Seq, p.seq)
 	}
+	return e, line, err
+}
+
+// opened is an entry with what is sealed of it.
+func (r *Reader) opened(e *Entry, line []byte) (Record, error) {
 	record := Record{Entry: e, Line: line}
 	for _, ref := range e.Sealed {
 		values, gone, err := r.unseal(e, ref)
@@ -276,6 +199,8 @@ func (r *Reader) unseal(e *Entry, ref SealedRef) ([]Value, Gone, error) {
 		return nil, GoneExpired, nil
 	case by == nil:
 		return nil, GoneErased, nil
+	case errors.Is(err, errNotRegular): // nobody wrote values there
+		return nil, "", err
 	case err != nil:
 		return nil, GoneDamaged, nil //nolint:nilerr // verify says more
 	}
@@ -294,7 +219,9 @@ type Count struct {
 	Calls   int64
 }
 
-// Counts gives the calls by day, outcome and code, explanations left out.
+// Counts gives the calls by day, outcome and code, explanations left out. It
+// reads the index alone: who edits index.db edits the counts, and deleting it
+// gives the true ones.
 func (r *Reader) Counts(f Filter) ([]Count, error) {
 	f.Kinds, f.After = []Kind{Ended}, -1
 	where, args, err := r.where(f)
@@ -313,13 +240,13 @@ func countsOf(db *sql.DB, where string, args []any) (out []Count, err error) {
 	rows, err := db.Query("SELECT date(at / 1000000, 'unixepoch'), outcome, code, count(*) FROM entry e WHERE e.explained = 0 AND "+where+
 		" GROUP BY 1, 2, 3 ORDER BY 1, 2, 3", args...)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", indexFile, err)
+		return nil, ofIndex(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var c Count
 		if err := rows.Scan(&c.Day, &c.Outcome, &c.Code, &c.Calls); err != nil {
-			return nil, fmt.Errorf("%s: %w", indexFile, err)
+			return nil, ofIndex(err)
 		}
 		out = append(out, c)
 	}

@@ -221,6 +221,9 @@ func (f *openLog) next(line []byte) ([]tlog.Hash, error) {
 	if e.Seq != f.entries {
 		return nil, fmt.Errorf("%s, line %d: holds entry %d, expected %d; see: toolhost audit verify", entriesFile, f.entries+1, e.Seq, f.entries)
 	}
+	if !f.key.stamped(text, e) {
+		return nil, fmt.Errorf("%s, line %d: was not written with this log's key; see: toolhost audit verify", entriesFile, f.entries+1)
+	}
 	if e.Begin != nil && e.Begin.Origin != f.key.origin() {
 		return nil, fmt.Errorf("%s, line %d: the log began as %q, the key is of %s", entriesFile, f.entries+1, e.Begin.Origin, f.key.origin())
 	}

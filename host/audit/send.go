@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,15 +13,18 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// A sender hands checkpoints to the command of the config, one at a time, in
-// the order of the log. Nothing waits for it but Close, and that not for long.
+// A sender hands checkpoints to the state database and to the command of the
+// config, one at a time, in the order of the log. Nothing waits for it but
+// Close, and that not for long.
 type sender struct {
 	command []string
+	state   Keeper
 	log     hclog.Logger
 	most    time.Duration // that one checkpoint, and all of them at Close, may take
-	notes   chan []byte
+	notes   chan dueNote
 	done    chan struct{}
 	giveUp  context.CancelFunc
+	unkept  error // why the state database does not have the last one; read when done is closed
 }
 
 // What a command that hangs can hold up.
@@ -32,21 +36,24 @@ const (
 func newSender(o Options) *sender {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &sender{
-		command: o.CheckpointCommand, log: o.Log, most: cmp.Or(o.sendTime, sendTime),
-		notes: make(chan []byte, sendQueue), done: make(chan struct{}), giveUp: cancel,
+		command: o.CheckpointCommand, state: o.State, log: o.Log, most: cmp.Or(o.sendTime, sendTime),
+		notes: make(chan dueNote, sendQueue), done: make(chan struct{}), giveUp: cancel,
 	}
 	go s.run(ctx)
 	return s
 }
 
-func (s *sender) send(note []byte) {
-	if len(s.command) == 0 {
-		return
-	}
+// dueNote is a signed checkpoint of so many entries.
+type dueNote struct {
+	entries int64
+	note    []byte
+}
+
+func (s *sender) send(entries int64, note []byte) {
 	select {
-	case s.notes <- note:
+	case s.notes <- dueNote{entries, note}:
 	default:
-		s.log.Error("a checkpoint was not sent: the checkpoint command is too slow; a later one covers it")
+		s.log.Error("a checkpoint was not sent: the state database or the checkpoint command is too slow; a later one covers it")
 	}
 }
 
@@ -58,12 +65,21 @@ func (s *sender) run(ctx context.Context) {
 			left++
 			continue
 		}
-		if err := s.one(ctx, note); err != nil {
+		if err := s.state.KeepCheckpoint(note.entries, note.note); err != nil {
+			s.log.Error("the state database does not have the last checkpoint; a later one covers it", "error", err)
+			s.unkept = err
+		} else {
+			s.unkept = nil
+		}
+		if len(s.command) == 0 {
+			continue
+		}
+		if err := s.one(ctx, note.note); err != nil {
 			s.log.Error("the checkpoint command failed; a later checkpoint covers this one", "command", s.command[0], "error", err)
 		}
 	}
 	if left > 0 {
-		s.log.Error("checkpoints were not sent: the checkpoint command is too slow", "command", s.command[0], "checkpoints", left)
+		s.log.Error("checkpoints were not sent: the state database or the checkpoint command is too slow", "checkpoints", left)
 	}
 }
 
@@ -80,20 +96,35 @@ func (s *sender) one(ctx context.Context, note []byte) error {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}
 	}
-	var said bytes.Buffer
+	var said firstBytes
 	cmd.Stderr = &said
 	err := cmd.Run()
-	if err != nil && said.Len() > 0 {
-		err = fmt.Errorf("%w: %q", err, said.Bytes()[:min(said.Len(), 300)])
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // it ended well, and a child of it has not
+	}
+	if err != nil && len(said) > 0 {
+		err = fmt.Errorf("%w: %q", err, []byte(said))
 	}
 	return err
 }
 
-// close sends what is waiting, as far as there is time.
-func (s *sender) close() {
+// firstBytes keeps the beginning of what is written to it.
+type firstBytes []byte
+
+const maxSaid = 300
+
+func (f *firstBytes) Write(p []byte) (int, error) {
+	*f = append(*f, p[:min(len(p), maxSaid-len(*f))]...)
+	return len(p), nil
+}
+
+// close sends what is waiting, as far as there is time. The error says that the
+// state database does not have the last one.
+func (s *sender) close() error {
 	close(s.notes)
 	timer := time.AfterFunc(s.most, s.giveUp)
 	<-s.done
 	timer.Stop()
 	s.giveUp()
+	return s.unkept
 }

@@ -204,9 +204,10 @@ func swap(lines []string, i, j int) []string {
 func renumbered(t *testing.T, lines []string) []string {
 	t.Helper()
 	for i := range lines {
-		e := entry(t, lines[i])
-		e.Seq = int64(i)
-		lines[i] = lineOf(t, e)
+		if e := entry(t, lines[i]); e.Seq != int64(i) {
+			e.Seq = int64(i)
+			lines[i] = lineOf(t, e)
+		}
 	}
 	return lines
 }

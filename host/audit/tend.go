@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -13,6 +14,12 @@ import (
 
 // What a log does beside the calls: checkpoints by time, the warning before the
 // disk is full, the end of old values, the index.
+
+// newLock is the lock of a folder. It is entries.jsonl itself that is locked: a
+// file for the lock alone could be deleted, and then two would hold it.
+func newLock(folder string, create int) *flock.Flock {
+	return flock.New(filepath.Join(folder, entriesFile), flock.SetPermissions(0o600), flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK|create))
+}
 
 // takeLock takes the lock of a folder that another process may hold.
 func takeLock(l *flock.Flock, most time.Duration) error {
@@ -136,10 +143,7 @@ func (l *Log) checkpoint() error {
 	if err := l.open.keepCheckpoint(c, signed); err != nil {
 		return fmt.Errorf("%s: %w", checkpointsFile, err)
 	}
-	l.sender.send(signed)
-	if err := l.o.State.KeepCheckpoint(c.Entries, signed); err != nil {
-		return err
-	}
+	l.sender.send(c.Entries, signed)
 	return nil
 }
 

@@ -37,7 +37,7 @@ func (v *valueFile) of(folder, day string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openRegular(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
@@ -86,11 +86,18 @@ func readValue(folder string, at SealedRef) ([]byte, error) {
 	if !dayForm.MatchString(at.File) || at.At < 0 || at.Bytes <= 0 || at.Bytes > maxSealed {
 		return nil, fmt.Errorf("no sealed values can lie at %q, %d", at.File, at.At)
 	}
-	f, err := os.Open(filepath.Join(folder, valuesFolder, at.File))
+	f, err := openRegular(filepath.Join(folder, valuesFolder, at.File), os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if at.At > info.Size()-int64(at.Bytes) { // before so much memory is taken
+		return nil, fmt.Errorf("values/%s: has %d bytes, and none from %d on", at.File, info.Size(), at.At)
+	}
 	blob := make([]byte, at.Bytes)
 	if _, err := f.ReadAt(blob, at.At); err != nil {
 		return nil, fmt.Errorf("values/%s: %w", at.File, err)

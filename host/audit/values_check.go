@@ -18,6 +18,7 @@ type valueCheck struct {
 	keys    map[string]*person // by pseudonym; nil: gone
 	missing []gonePart
 	erased  map[string]bool // pseudonyms that an entry says were erased
+	strange map[string]bool // days whose file is no regular one
 	before  string          // values of earlier days have expired
 	faults  int
 }
@@ -31,7 +32,12 @@ type gonePart struct {
 
 // newValueCheck gives nil where there is nothing to look with.
 func newValueCheck(folder string, k *key, r *Report) *valueCheck {
-	p, err := readPeople(filepath.Join(folder, peopleFile), k)
+	path := filepath.Join(folder, peopleFile)
+	var p *people
+	err := regularDB(path)
+	if err == nil {
+		p, err = readPeople(path, k)
+	}
 	if errors.Is(err, os.ErrNotExist) {
 		r.found(FaultValues, peopleFile, 0, "is not there: no value can be opened")
 		return nil
@@ -41,7 +47,15 @@ func newValueCheck(folder string, k *key, r *Report) *valueCheck {
 		return nil
 	}
 	r.Values.Looked = true
-	return &valueCheck{folder: folder, people: p, report: r, keys: map[string]*person{}, erased: map[string]bool{}}
+	c := &valueCheck{folder: folder, people: p, report: r, keys: map[string]*person{}, erased: map[string]bool{}, strange: map[string]bool{}}
+	wrong, err := p.check()
+	if err != nil {
+		c.found(peopleFile, 0, "%v", err)
+	}
+	for _, pseudonym := range wrong {
+		c.found(peopleFile, 0, "the row of %s is damaged, or was made or changed without this log's key", pseudonym)
+	}
+	return c
 }
 
 // found tells of the first faults one by one.
@@ -87,6 +101,13 @@ func (c *valueCheck) part(e *Entry, ref SealedRef) (n int, whole bool) {
 	blob, err := readValue(c.folder, ref)
 	if errors.Is(err, os.ErrNotExist) {
 		c.missing = append(c.missing, gonePart{e.Seq, ref.Person, ref.File, false})
+		return 0, false
+	}
+	if errors.Is(err, errNotRegular) {
+		if !c.strange[ref.File] {
+			c.strange[ref.File] = true
+			c.found(valuesFolder+"/"+ref.File, 0, "%v", errNotRegular)
+		}
 		return 0, false
 	}
 	var values []Value

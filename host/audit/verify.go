@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/gofrs/flock"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -35,17 +34,24 @@ func Verify(folder string, o VerifyOptions) (*Report, error) {
 	if err := v.snapshot(); errors.Is(err, os.ErrNotExist) {
 		v.report.found(FaultMissing, folder, 0, "there is no log here")
 		return v.report, nil
+	} else if errors.Is(err, errNotRegular) {
+		v.report.found(FaultMissing, entriesFile, 0, "%v", errNotRegular)
+		return v.report, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("audit log %s: %w", folder, err)
 	}
-	if err := v.run(); err != nil {
+	err := v.readFolderNotes()
+	if err == nil {
+		err = v.run()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("audit log %s: %w", folder, err)
 	}
 	return v.report, nil
 }
 
 func newVerifier(folder string, o VerifyOptions) *verifier {
-	v := &verifier{folder: folder, o: o, report: &Report{Findings: []Finding{}}, bySize: map[int64][]*signedNote{}}
+	v := &verifier{folder: folder, o: o, report: &Report{Findings: []Finding{}}, bySize: map[int64][]*signedNote{}, long: map[int64]bool{}}
 	if o.Public != nil {
 		v.report.Origin = o.Public.Name()
 	}
@@ -59,73 +65,65 @@ type verifier struct {
 	report      *Report
 	lines, tree io.ReaderAt // tree is nil where there is none
 	opened      []*os.File
-	size        int64 // of entries.jsonl
-	hashes      int64 // whole ones in tree
+	size        int64       // of entries.jsonl
+	hashes      int64       // whole ones in tree
+	noteFile    io.ReaderAt // checkpoints
+	noteSize    int64
+	noNotes     error          // why there are none to read
+	noteFaults  int            // told of the checkpoints file
+	long        map[int64]bool // lines, from 1, that were told to be too long
+	otherKey    bool           // was told of the line that says so
+	differences int            // that diagnose has seen
 	notes       []*signedNote
 	bySize      map[int64][]*signedNote
+	unstamped   []int64     // lines, from 1
 	values      *valueCheck // nil: not looked at
-}
-
-// signedNote is a checkpoint that verified, and where it came from.
-type signedNote struct {
-	Checkpoint
-	kept   string // "": from the folder
-	number int    // in the folder, from 1
-	known  bool   // the log reached its size
-	wrong  bool   // and had another root
 }
 
 // snapshot opens the files and notes where they end, between two groups of a
 // host that may be writing. In a folder that cannot be locked nobody writes.
 func (v *verifier) snapshot() error {
-	if _, err := os.Stat(filepath.Join(v.folder, entriesFile)); err != nil {
+	if err := regular(filepath.Join(v.folder, entriesFile)); err != nil {
 		return err
 	}
-	lock := flock.New(filepath.Join(v.folder, "lock"), flock.SetFlag(os.O_RDONLY))
+	lock := newLock(v.folder, 0)
 	if err := takeLock(lock, lockTime); err == nil {
 		defer func() { _ = lock.Unlock() }()
 	} else if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) {
 		return err
 	}
-	lines, size, err := v.open(entriesFile)
-	if err != nil {
+	var err error
+	if v.lines, v.size, err = v.open(entriesFile); err != nil {
 		return err
 	}
-	v.lines, v.size = lines, size
 	tree, size, err := v.open(treeFile)
-	if errors.Is(err, os.ErrNotExist) {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		v.report.found(FaultTree, treeFile, 0, "is not there; opening the log makes it again")
-	} else if err != nil {
+	case errors.Is(err, errNotRegular):
+		v.report.found(FaultTree, treeFile, 0, "%v; delete it, opening the log makes it again", errNotRegular)
+	case err != nil:
 		return err
-	} else {
+	default:
 		v.readTree(tree, size)
 	}
-	notes, err := os.ReadFile(filepath.Join(v.folder, checkpointsFile))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+	v.noteFile, v.noteSize, err = v.open(checkpointsFile)
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, errNotRegular) {
+		v.noNotes = err
+		return nil
 	}
-	v.readNotes(notes)
-	return nil
+	return err
 }
 
 // open opens a file and gives how long it is now; it is closed with v.
 func (v *verifier) open(name string) (io.ReaderAt, int64, error) {
-	f, size, err := openSized(filepath.Join(v.folder, name))
+	f, err := openRegular(filepath.Join(v.folder, name), os.O_RDONLY, 0)
 	if err != nil {
 		return nil, 0, err // no interface of a nil file
 	}
 	v.opened = append(v.opened, f)
-	return f, size, nil
-}
-
-func openSized(path string) (*os.File, int64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, 0, err
-	}
 	info, err := f.Stat()
 	if err != nil {
-		_ = f.Close() // the first error is the one to tell
 		return nil, 0, err
 	}
 	return f, info.Size(), nil
@@ -144,55 +142,6 @@ func (v *verifier) readTree(tree io.ReaderAt, size int64) {
 	}
 }
 
-// readNotes opens every checkpoint, those of the folder and those from outside.
-func (v *verifier) readNotes(data []byte) {
-	notes, torn := splitNotes(data)
-	v.report.Checkpoints = len(notes)
-	last := int64(-1)
-	for i, n := range notes {
-		c, err := openCheckpoint(n, v.o.Public)
-		if err != nil {
-			v.report.found(faultOf(err), checkpointsFile, int64(i+1), "checkpoint %d %v", i+1, err)
-			continue
-		}
-		if c.Entries < last {
-			v.report.found(FaultCheckpoint, checkpointsFile, int64(i+1), "checkpoint %d, of %d entries, follows one of %d", i+1, c.Entries, last)
-		}
-		last = c.Entries
-		v.take(&signedNote{Checkpoint: c, number: i + 1})
-	}
-	if len(torn) > 0 {
-		v.report.found(FaultTorn, checkpointsFile, int64(len(notes)+1), "the last checkpoint is not whole (%d bytes); opening the log cuts it off", len(torn))
-	}
-	for _, k := range v.o.Kept {
-		c, err := openCheckpoint(k.Note, v.o.Public)
-		if err != nil {
-			v.report.found(faultOf(err), k.Name, 0, "the checkpoint %v", err)
-			continue
-		}
-		v.take(&signedNote{Checkpoint: c, kept: k.Name})
-		if c.Entries > last && k.Name == StateName {
-			v.report.found(FaultCut, checkpointsFile, 0, "ends with a checkpoint of %d entries, %s knows one of %d", max(last, 0), k.Name, c.Entries)
-		}
-	}
-}
-
-func (v *verifier) take(n *signedNote) {
-	v.notes = append(v.notes, n)
-	v.bySize[n.Entries] = append(v.bySize[n.Entries], n)
-}
-
-// StateName is the name of the checkpoint that the state database keeps.
-const StateName = "the state database"
-
-// faultOf tells a foreign signature from a damaged one.
-func faultOf(err error) Fault {
-	if errors.Is(err, errOtherKey) {
-		return FaultKey
-	}
-	return FaultCheckpoint
-}
-
 // run reads the lines once. Only where they do not go with the tree or with
 // their own numbers are they read again, to say how.
 func (v *verifier) run() error {
@@ -203,19 +152,25 @@ func (v *verifier) run() error {
 	var edge frontier
 	var n int64
 	sound := true
-	torn, err := v.eachLine(func(line []byte) error {
-		leaf := tlog.RecordHash(line)
+	torn, err := v.eachLine(func(line []byte, leaf tlog.Hash) error {
 		if v.leafInTree(n) != leaf {
 			sound = false
 		}
 		if _, err := edge.grow(n, leaf); err != nil {
 			return err
 		}
+		if line == nil {
+			v.tooLong(n)
+		}
 		e, err := ReadEntry(line)
 		if err != nil || e.Seq != n {
 			sound = false
 		}
-		if e != nil {
+		switch {
+		case e == nil:
+		case v.key != nil && !v.key.stamped(line, e):
+			v.unstamped = append(v.unstamped, n+1)
+		default:
 			v.note(n, e)
 		}
 		n++
@@ -240,10 +195,40 @@ func (v *verifier) run() error {
 		return err
 	}
 	v.holdNotes(n)
+	v.tellUnstamped()
 	if v.values != nil {
 		v.values.end()
 	}
 	return nil
+}
+
+// tellUnstamped tells of lines that the log's key did not make, where nothing
+// else has told what happened to them.
+func (v *verifier) tellUnstamped() {
+	told := map[int64]bool{}
+	for _, f := range v.report.Findings {
+		told[f.Line] = told[f.Line] || f.File == entriesFile
+	}
+	for i, line := range v.unstamped {
+		if i > maxFindings {
+			v.report.found(FaultForged, entriesFile, line, "and more from here on")
+			return
+		}
+		if !told[line] {
+			v.report.found(FaultForged, entriesFile, line, "the line does not carry the stamp of this log's key: no host of this log wrote it")
+		}
+	}
+}
+
+// tooLong tells of a line that is no entry by its length alone.
+func (v *verifier) tooLong(n int64) {
+	v.long[n+1] = true
+	switch told := len(v.long); {
+	case told <= maxFindings:
+		v.report.found(FaultEdited, entriesFile, n+1, "%v", errLongLine)
+	case told == maxFindings+1:
+		v.report.found(FaultEdited, entriesFile, n+1, "%v, and more are from here on", errLongLine)
+	}
 }
 
 // note takes what the report tells of an entry.
@@ -252,7 +237,8 @@ func (v *verifier) note(n int64, e *Entry) {
 		v.report.First = e.At
 	}
 	v.report.Last = e.At
-	if e.Begin != nil && e.Begin.Origin != v.report.Origin {
+	if e.Begin != nil && e.Begin.Origin != v.report.Origin && !v.otherKey {
+		v.otherKey = true
 		v.report.found(FaultKey, entriesFile, n+1, "the log began as %q, this is not the key of that", e.Begin.Origin)
 	}
 	if e.Kind == Recovered {
@@ -302,27 +288,21 @@ func (v *verifier) wholeTree(n int64) error {
 	return nil
 }
 
-// eachLine gives every whole line, without its end, and the length of a torn one.
-func (v *verifier) eachLine(do func([]byte) error) (torn int, err error) {
-	in := bufio.NewReaderSize(io.NewSectionReader(v.lines, 0, v.size), int(min(v.size, 1<<20)))
-	var line []byte
+// eachLine gives every whole line, without its end, with its hash, and the
+// length of a torn one. A line that is too long for an entry is nil.
+func (v *verifier) eachLine(do func(line []byte, leaf tlog.Hash) error) (torn int64, err error) {
+	in := newLineReader(v.lines, 0, v.size).withHashes()
 	for {
-		line = line[:0]
-		for {
-			part, err := in.ReadSlice('\n')
-			line = append(line, part...)
-			if errors.Is(err, bufio.ErrBufferFull) {
-				continue
-			}
-			if errors.Is(err, io.EOF) {
-				return len(line), nil
-			}
-			if err != nil {
-				return 0, err
-			}
-			break
+		line, size, err := in.next()
+		switch {
+		case err == nil:
+			err = do(line, tlog.RecordHash(line))
+		case errors.Is(err, errLongLine):
+			err = do(nil, in.longLeaf())
+		case errors.Is(err, io.EOF):
+			return size, nil
 		}
-		if err := do(line[:len(line)-1]); err != nil {
+		if err != nil {
 			return 0, err
 		}
 	}

@@ -45,7 +45,10 @@ func OpenToRead(path string) (*State, error) {
 		return nil, fmt.Errorf("state database: %w", err)
 	}
 	const made = "SELECT count(*) FROM sqlite_schema WHERE name = 'audit_checkpoint'"
-	s, err := open(path, "ro", made)
+	s, err := open(path, "rw", made, "query_only(1)") // a crash may have left a journal, which only a writer can roll back
+	if err != nil {
+		s, err = open(path, "ro", made)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -60,10 +63,10 @@ func OpenToRead(path string) (*State, error) {
 	return s, nil
 }
 
-func open(path, mode, first string) (*State, error) {
+func open(path, mode, first string, pragmas ...string) (*State, error) {
 	options := url.Values{
 		"mode": {mode}, "_dqs": {"0"}, "_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(5000)", "trusted_schema(0)", "synchronous(FULL)"},
+		"_pragma": append(pragmas, "busy_timeout(5000)", "trusted_schema(0)", "synchronous(FULL)"),
 	}
 	dsn := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: options.Encode()}).String()
 	db, err := sql.Open("sqlite", dsn)
