@@ -46,9 +46,9 @@ func proposed(r *Record) []audit.Value {
 		}
 		b = append(b, '}')
 	}
-	out := []audit.Value{{Name: valueSession, JSON: append(b, '}')}, audit.TextValue(valueTool, r.Tool)}
+	out := []audit.Value{{Name: valueSession, JSON: append(b, '}'), Strict: true}, audit.TextValue(valueTool, r.Tool)}
 	if r.Arguments.Kind() == strictjson.Object {
-		return append(out, audit.Value{Name: valueArguments, JSON: r.Arguments.AppendJSON(nil)})
+		return append(out, audit.Value{Name: valueArguments, JSON: r.Arguments.AppendJSON(nil), Strict: true})
 	}
 	return append(out, audit.TextValue(valueProposal, r.Proposal))
 }
@@ -71,7 +71,7 @@ func (a *auditRecorder) answered(r *Record) []audit.Value {
 			b = appendMember(b, answer.Gate.String(), answer.Text)
 		}
 	}
-	out := []audit.Value{{Name: valueAnswers, JSON: append(b, '}')}}
+	out := []audit.Value{{Name: valueAnswers, JSON: append(b, '}'), Strict: true}}
 	if r.Reason != "" {
 		out = append(out, audit.TextValue(valueReason, r.Reason))
 	}
@@ -79,10 +79,10 @@ func (a *auditRecorder) answered(r *Record) []audit.Value {
 		out = append(out, audit.TextValue(valueField, r.Field))
 	}
 	if refused := refusedUses(r.Uses); refused != nil {
-		out = append(out, audit.Value{Name: valueRefused, JSON: refused})
+		out = append(out, audit.Value{Name: valueRefused, JSON: refused, Strict: true})
 	}
 	if len(r.Result) > 0 {
-		out = append(out, audit.Value{Name: valueResult, JSON: r.Result})
+		out = append(out, audit.Value{Name: valueResult, JSON: r.Result, Strict: true})
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"os"
+	"strings"
 	"testing"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -218,4 +219,24 @@ func TestCrashBeforePeopleAreWrittenAnew(t *testing.T) {
 		t.Errorf("after the log was opened user_version is %d", n)
 	}
 	wantSound(t, p)
+}
+
+// A crash of the machine in the middle of a group leaves pages of zeros in
+// lines that no answer has left for: they are cut, with what follows. In lines
+// that the tree has, zeros are no crash.
+func TestCrashWithLostPages(t *testing.T) {
+	p := abandoned(t)
+	lines := p.lines(t)
+	head := p.read(t, entriesFile)
+	zeros := strings.Repeat("\x00", 300)
+	group := lines[40][:200] + zeros + lines[40][500:] + "\n" + lines[40] + "\n" + zeros
+	p.write(t, entriesFile, append(head, group...))
+	must(t, p.open(t).Close())
+	wantRecovered(t, p, Recovery{EntryBytes: int64(len(group))})
+	wantSound(t, p)
+
+	p = abandoned(t)
+	lines[40] = lines[40][:200] + zeros + lines[40][500:]
+	p.writeLines(t, lines)
+	openAfter(t, p, "line 41", "")
 }

@@ -2,13 +2,13 @@
 //
 // A log is one folder:
 //
-//	entries.jsonl   one canonical JSON object a line (RFC 8785); a leaf is the line's bytes without its end
+//	entries.jsonl   one canonical JSON object a line (RFC 8785); a leaf is the line's bytes without its end;
+//	                the file is locked while one group of entries is written
 //	tree            the hashes of the RFC 6962 tree over the lines, in the order of golang.org/x/mod/sumdb/tlog
 //	checkpoints     signed notes, one after the other: how many lines, and their root hash
 //	values/         what is personal, sealed, one file a day
 //	people.db       a wrapped key for each person, and who a pseudonym is
 //	index.db        made from entries.jsonl, to find an entry; it may be deleted at any time
-//	lock            held while one group of entries is written
 //
 // The key that signs, and with it the key that wraps the keys of people, lies
 // elsewhere; the last checkpoint is kept in the state database too.
@@ -25,6 +25,9 @@
 //	    that is left tells it, nor confirms a guess at it.
 //	A6  A log that is not what its checkpoints say is not written to.
 //	A7  Recovery after a crash cuts what was never whole, and is an entry itself.
+//
+//	A8  Without the log's key nothing can be added that a host, or Verify with the key, takes in:
+//	    every line and every row of people.db carries a stamp.
 //
 // A log proves that nothing before a checkpoint has changed since somebody kept
 // that checkpoint. Who holds the key and every copy of the checkpoints can

@@ -39,7 +39,7 @@ type openLog struct {
 func openFiles(o Options, k *key, seen Checkpoint, repaired *Recovery) (*openLog, error) {
 	f := &openLog{folder: o.Folder, key: k, repaired: repaired}
 	for name, into := range map[string]**os.File{entriesFile: &f.lines, treeFile: &f.tree, checkpointsFile: &f.checkpoints} {
-		opened, err := os.OpenFile(filepath.Join(o.Folder, name), os.O_RDWR|os.O_CREATE, 0o600)
+		opened, err := openRegular(filepath.Join(o.Folder, name), os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			f.close()
 			return nil, err

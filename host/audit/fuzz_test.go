@@ -187,7 +187,7 @@ func FuzzEntry(f *testing.F) {
 		must(t, err)
 		slices.SortFunc(e.Values, func(a, b Value) int { return strings.Compare(a.Name, b.Name) })
 		if !slices.EqualFunc(values, e.Values, func(a, b Value) bool { return a.Name == b.Name && bytes.Equal(a.JSON, b.JSON) }) {
-			t.Errorf("opened: %q, sealed: %q", values, e.Values)
+			t.Errorf("opened: %v, sealed: %v", values, e.Values)
 		}
 	})
 }

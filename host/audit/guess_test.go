@@ -42,6 +42,7 @@ func (g guesser) guess(commitments [][]byte, numbers int) map[int]bool {
 			var sum [sha256.Size]byte
 			for n := w; n < numbers; n += workers {
 				value := fmt.Appendf(nil, `{"order_id":"LK-%06d"}`, n)
+				value = append(value, blanks[len(value):]...) // as commit does it
 				for _, h := range try {
 					h.Reset()
 					h.Write(value)

@@ -119,7 +119,7 @@ func TestValuesWithWhiteSpace(t *testing.T) {
 	got := p.found(t, p.keyFile(), Filter{Call: e.Call.ID})[0].Values
 	opened := slices.IndexFunc(got, func(v Value) bool { return v.Name == "arguments" })
 	if want := "{ \"a\" : [ 1 ,\t2 ] }"; opened < 0 || string(got[opened].JSON) != want {
-		t.Errorf("opened: %q, want %q", got, want)
+		t.Errorf("opened: %v, want %v", got, want)
 	}
 	wantSound(t, p)
 }

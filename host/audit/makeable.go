@@ -11,7 +11,7 @@ import (
 // that it is there and cannot be written, or that the nearest folder above it
 // cannot.
 func Makeable(path string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0) // no O_CREATE
+	f, err := openRegular(path, os.O_WRONLY, 0) // no O_CREATE
 	if err == nil {
 		return f.Close()
 	}

@@ -42,9 +42,12 @@ CREATE INDEX IF NOT EXISTS name_of_person ON name (person);
 CREATE INDEX IF NOT EXISTS person_erasing ON person (erasing) WHERE erasing IS NOT NULL;`
 
 func openPeople(path string, k *key, generation int64) (*people, error) {
-	if f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	if f, err := openRegular(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, err
 	} else if err := f.Close(); err != nil {
+		return nil, err
+	}
+	if err := regularDB(path); err != nil {
 		return nil, err
 	}
 	db, err := openSQLite(path, "rw", peopleSchema)
@@ -59,7 +62,7 @@ func openPeople(path string, k *key, generation int64) (*people, error) {
 // readPeople opens people.db for who reads. A crash may have left a journal,
 // which only a writer can roll back.
 func readPeople(path string, k *key) (*people, error) {
-	if _, err := os.Stat(path); err != nil {
+	if err := regularDB(path); err != nil {
 		return nil, err
 	}
 	const first = "SELECT count(*) FROM person"

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -184,17 +183,19 @@ func (f *openLog) follow() error {
 // It gives the hashes that the tree lacks, with the place of the first, and the
 // length of a line that is not whole.
 func (f *openLog) readOn(size int64) (missing []byte, missingAt, torn int64, err error) {
-	in := bufio.NewReaderSize(io.NewSectionReader(f.lines, f.bytes, size-f.bytes), 1<<20)
+	in := newLineReader(f.lines, f.bytes, size)
 	for {
-		line, err := in.ReadBytes('\n')
+		line, bytes, err := in.next()
 		if errors.Is(err, io.EOF) {
-			return missing, missingAt, int64(len(line)), nil
+			return missing, missingAt, bytes, nil
 		} else if err != nil {
-			return nil, 0, 0, err
+			return nil, 0, 0, fmt.Errorf("%s, line %d: %w; see: toolhost audit verify", entriesFile, f.entries+1, err)
 		}
 		place := tlog.StoredHashCount(f.entries)
 		hashes, err := f.next(line)
-		if err != nil {
+		if err != nil && f.lostPage(line, place) {
+			return missing, missingAt, size - f.bytes, nil
+		} else if err != nil {
 			return nil, 0, 0, err
 		}
 		if len(missing) == 0 {
@@ -211,9 +212,17 @@ func (f *openLog) readOn(size int64) (missing []byte, missingAt, torn int64, err
 	}
 }
 
+// lostPage tells whether a line has bytes that a crash of the machine kept from
+// the disk, which are zero. No answer of it, or of what follows, has left: the
+// tree is written after the lines are synced, and has nothing of it.
+func (f *openLog) lostPage(line []byte, place int64) bool {
+	var have tlog.Hash
+	n, err := f.tree.ReadAt(have[:], place*tlog.HashSize)
+	return bytes.IndexByte(line, 0) >= 0 && (err == nil || errors.Is(err, io.EOF)) && (n < len(have) || have == tlog.Hash{})
+}
+
 // next takes a line into the tree's edge and gives the hashes to store.
-func (f *openLog) next(line []byte) ([]tlog.Hash, error) {
-	text := bytes.TrimSuffix(line, []byte("\n"))
+func (f *openLog) next(text []byte) ([]tlog.Hash, error) {
 	e, err := ReadEntry(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s, line %d: %w; see: toolhost audit verify", entriesFile, f.entries+1, err)
@@ -232,7 +241,7 @@ func (f *openLog) next(line []byte) ([]tlog.Hash, error) {
 		return nil, err
 	}
 	f.entries++
-	f.bytes += int64(len(line))
+	f.bytes += int64(len(text)) + 1
 	for _, h := range f.ahead {
 		if h.Entries != f.entries {
 			continue

@@ -20,11 +20,15 @@ import (
 type Value struct {
 	Name string
 	JSON []byte // one JSON value
+
+	// Strict says that strictjson made JSON: it is valid and has no blanks
+	// around it, and is not looked at again.
+	Strict bool
 }
 
 // TextValue is a value that is a text. What is no UTF-8 in it is replaced.
 func TextValue(name, text string) Value {
-	return Value{Name: name, JSON: strictjson.AppendString(nil, text)}
+	return Value{Name: name, JSON: strictjson.AppendString(nil, text), Strict: true}
 }
 
 // What is sealed is {"salt":"...","values":{...}}. The salt is random and keys
@@ -60,9 +64,11 @@ func sealValues(by *person, kind Kind, id string, values []Value) (sealed, error
 	text = append(text, `","values":{`...)
 	out := sealed{by: by}
 	for i, v := range values {
-		v.JSON = bytes.Trim(v.JSON, " \t\r\n") // who opens it gets it so
-		if !jsontext.Value(v.JSON).IsValid() {
-			return out, fmt.Errorf("the value %q is no JSON", v.Name)
+		if !v.Strict {
+			v.JSON = bytes.Trim(v.JSON, " \t\r\n") // who opens it gets it so
+			if !jsontext.Value(v.JSON).IsValid() {
+				return out, fmt.Errorf("the value %q is no JSON", v.Name)
+			}
 		}
 		if slices.ContainsFunc(values[:i], func(o Value) bool { return o.Name == v.Name }) {
 			return out, fmt.Errorf("two values have the name %q", v.Name)
@@ -83,13 +89,17 @@ func sealValues(by *person, kind Kind, id string, values []Value) (sealed, error
 	return out, nil
 }
 
-// commit is HMAC-SHA256 of the value under a key made of the salt and the
-// value's name, so that one value can be shown to somebody without the others.
+var blanks = bytes.Repeat([]byte(" "), padding)
+
+// commit is HMAC-SHA256 of the value, padded with blanks as what is sealed is,
+// under a key made of the salt and the value's name, so that one value can be
+// shown to somebody without the others.
 func commit(salt []byte, name string, value []byte) string {
 	key := hmac.New(sha256.New, salt)
 	key.Write([]byte(name))
 	mac := hmac.New(sha256.New, key.Sum(nil))
 	mac.Write(value)
+	mac.Write(blanks[:(padding-len(value)%padding)%padding])
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 

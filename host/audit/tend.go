@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -18,7 +19,11 @@ import (
 // newLock is the lock of a folder. It is entries.jsonl itself that is locked: a
 // file for the lock alone could be deleted, and then two would hold it.
 func newLock(folder string, create int) *flock.Flock {
-	return flock.New(filepath.Join(folder, entriesFile), flock.SetPermissions(0o600), flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK|create))
+	name := entriesFile
+	if runtime.GOOS == "windows" {
+		name = "lock" // there, a locked file cannot be written but by who locked it
+	}
+	return flock.New(filepath.Join(folder, name), flock.SetPermissions(0o600), flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK|create))
 }
 
 // takeLock takes the lock of a folder that another process may hold.
