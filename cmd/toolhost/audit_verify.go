@@ -38,7 +38,7 @@ exit     0 nothing is wrong, 3 something is, 1 host error, 2 usage or config`,
 		Args:    exactly(0, "audit verify takes no argument; see: toolhost audit verify --help"),
 		RunE:    func(*cobra.Command, []string) error { return c.auditVerify(f) },
 	}
-	cmd.Flags().StringArrayVar(&f.checkpoints, "checkpoint", nil, "`FILE` with a checkpoint that was kept; more than once for more")
+	cmd.Flags().StringArrayVar(&f.checkpoints, "checkpoint", nil, "`FILE` with one or more checkpoints that were kept")
 	cmd.Flags().StringVar(&f.key, "key", "", "`FILE` with the public key (default: that of the config's key)")
 	cmd.Flags().StringVar(&f.folder, "folder", "", "`DIR` of the log (default: the config's)")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "stdout: the whole report as one JSON object")
@@ -72,7 +72,10 @@ func (c *cli) auditVerify(f verifyFlags) error {
 	return nil
 }
 
-const maxNoteFile = 64 << 10
+const (
+	maxNoteFile = 64 << 10
+	maxKeptFile = 64 << 20 // a checkpoint has some 300 bytes
+)
 
 func (c *cli) verifyOptions(f verifyFlags) (folder string, o audit.VerifyOptions, err error) {
 	if f.key != "" {
@@ -85,11 +88,17 @@ func (c *cli) verifyOptions(f verifyFlags) (folder string, o audit.VerifyOptions
 		}
 	}
 	for _, name := range f.checkpoints {
-		text, err := regularfile.Read(c.path(name), maxNoteFile)
+		text, err := regularfile.Read(c.path(name), maxKeptFile)
 		if err != nil {
 			return "", o, usage("--checkpoint %s: %v", name, err)
 		}
-		o.Kept = append(o.Kept, audit.KeptCheckpoint{Name: name, Note: text})
+		notes, err := audit.SplitCheckpoints(text)
+		if err != nil {
+			return "", o, usage("--checkpoint %s: %v", name, err)
+		}
+		for _, note := range notes {
+			o.Kept = append(o.Kept, audit.KeptCheckpoint{Name: name, Note: note})
+		}
 	}
 	if f.folder != "" {
 		if f.key == "" {

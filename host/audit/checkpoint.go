@@ -144,6 +144,20 @@ func (r *noteReader) next() (note []byte, size int64, err error) {
 	return r.note, size, nil
 }
 
+// SplitCheckpoints gives the signed notes of a file that holds one or more.
+func SplitCheckpoints(data []byte) ([][]byte, error) {
+	notes, torn := splitNotes(data)
+	if len(notes) == 0 || len(torn) > 0 {
+		return nil, errNoCheckpoint
+	}
+	for _, n := range notes {
+		if !bytes.HasPrefix(n, []byte(originPrefix)) {
+			return nil, errNoCheckpoint
+		}
+	}
+	return notes, nil
+}
+
 // lastNote reads the last whole note of the checkpoints file, and how many
 // bytes of a torn one follow it.
 func lastNote(r io.ReaderAt, size int64) (last []byte, torn int64, err error) {
