@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/config"
@@ -25,7 +26,13 @@ type auditRecorder struct {
 	state  *state.State
 	log    *audit.Log // nil: not open yet
 	loaded *Load      // not recorded yet
+	failed error      // why log is nil
+	tried  time.Time  // when
 }
+
+// again is how long a log that could not be opened is left alone: many calls at
+// once must not wait for its lock one after the other.
+const again = time.Second
 
 // AuditOptions are the options of the log that a config describes. The caller
 // opens the state database.
@@ -64,8 +71,12 @@ func (a *auditRecorder) open() (*audit.Log, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.log == nil {
-		if err := a.openLog(); err != nil {
-			return nil, err
+		if since := time.Since(a.tried); a.failed != nil && since >= 0 && since < again {
+			return nil, a.failed
+		}
+		a.failed, a.tried = a.openLog(), time.Now()
+		if a.failed != nil {
+			return nil, a.failed
 		}
 	}
 	if a.loaded != nil {

@@ -98,9 +98,8 @@ func (b both) Started(r *Record) error {
 	return firstError(b.first.Started(r), func() error { return b.second.Started(r) })
 }
 
-func (b both) Ended(r *Record) error {
-	return firstError(b.first.Ended(r), func() error { return b.second.Ended(r) })
-}
+// Ended tells both, whatever the first one says: what has run has ended.
+func (b both) Ended(r *Record) error { return errors.Join(b.first.Ended(r), b.second.Ended(r)) }
 
 func firstError(err error, then func() error) error {
 	if err != nil {

@@ -39,7 +39,7 @@ type prepared struct {
 // Entries that are appended side by side are written as one group: the first
 // writes while the others gather, and hands on to one of these.
 func (l *Log) Append(e Event) error {
-	if e.GoesOn {
+	if e.Kind == Ended && e.Call != nil {
 		defer l.running.Delete(e.Call.ID)
 	}
 	if e.Kind == Started {
@@ -90,9 +90,11 @@ func (l *Log) lead() {
 	l.waiting = l.waiting[n:]
 	l.queue.Unlock()
 
-	l.mu.Lock()
-	l.commit(group)
-	l.mu.Unlock()
+	func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.commit(group)
+	}()
 
 	l.queue.Lock()
 	defer l.queue.Unlock()

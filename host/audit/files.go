@@ -81,7 +81,7 @@ func (f *openLog) append(group []*prepared, day string, sync bool) error {
 	}
 	place := tlog.StoredHashCount(f.entries) * tlog.HashSize
 	if _, err := f.tree.WriteAt(hashes, place); err != nil {
-		return errors.Join(err, f.tree.Truncate(place), f.lines.Truncate(f.bytes))
+		return errors.Join(err, f.tree.Truncate(place), f.lines.Truncate(f.bytes), f.lines.Sync()) // or a power cut brings them back
 	}
 	f.edge, f.entries, f.bytes = edge, f.entries+int64(len(group)), f.bytes+int64(len(lines))
 	return nil

@@ -64,8 +64,9 @@ func short(id string) any {
 
 // An index is open index.db.
 type index struct {
-	folder string
-	db     *sql.DB
+	folder  string
+	db      *sql.DB
+	stopped func() bool // whether to leave the rest to somebody else; nil: never
 }
 
 // errWrongIndex says that the index is not what it was made.
@@ -79,7 +80,10 @@ func openIndex(folder string) (*index, error) {
 		return nil, fmt.Errorf("audit log: %w", err)
 	}
 	db, err := openIndexFile(path)
-	if err != nil {
+	switch {
+	case isBusy(err): // another process is making it: never take it away from that one
+		db, err = openIndexFile(inMemory)
+	case err != nil:
 		db, err = newIndexFile(path)
 	}
 	if err != nil {
@@ -90,6 +94,7 @@ func openIndex(folder string) (*index, error) {
 
 // newIndexFile makes an index in the place of one that cannot be used.
 func newIndexFile(path string) (*sql.DB, error) {
+	_ = os.Remove(path + "-journal") // of the one that cannot be used
 	if err := os.Remove(path); err == nil || errors.Is(err, os.ErrNotExist) {
 		if db, err := openIndexFile(path); err == nil {
 			return db, nil
@@ -197,6 +202,16 @@ func ofIndex(err error) error {
 	return fmt.Errorf("%w: %w", errWrongIndex, err)
 }
 
+// isBusy tells that another process has the file.
+func isBusy(err error) bool {
+	var of *sqlite.Error
+	if !errors.As(err, &of) {
+		return false
+	}
+	code := of.Code() & 0xff
+	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
+}
+
 func isDamage(err error) bool {
 	var of *sqlite.Error
 	if errors.As(err, &of) {
@@ -228,38 +243,53 @@ func (x *index) catchUp() error {
 	if err != nil {
 		return err
 	}
-	tx, err := x.db.BeginTx(context.Background(), nil)
-	if err != nil {
-		return fmt.Errorf("%s: %w", indexFile, err)
+	for more := true; more; {
+		tx, err := x.db.BeginTx(context.Background(), nil)
+		if err != nil {
+			return fmt.Errorf("%s: %w", indexFile, err)
+		}
+		if more, err = takeIn(tx, lines, info.Size()); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
+		if err := tx.Commit(); err != nil {
+			return fmt.Errorf("%s: %w", indexFile, err)
+		}
+		if more && x.stopped != nil && x.stopped() {
+			return nil
+		}
 	}
-	if err := takeIn(tx, lines, info.Size()); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
+	return nil
 }
 
-// takeIn reads from where the index ends to where the lines do.
-func takeIn(tx *sql.Tx, lines *os.File, size int64) error {
+// batch is how many lines are taken in at once: others may then ask.
+const batch = 20_000
+
+// takeIn reads from where the index ends to where the lines do, and tells
+// whether there are more than a batch.
+func takeIn(tx *sql.Tx, lines *os.File, size int64) (more bool, err error) {
 	var seq, at, lastAt int64
 	var last []byte
-	err := tx.QueryRow("SELECT entries, bytes, last_at, last FROM upto").Scan(&seq, &at, &lastAt, &last)
+	err = tx.QueryRow("SELECT entries, bytes, last_at, last FROM upto").Scan(&seq, &at, &lastAt, &last)
 	switch {
 	case err != nil && !errors.Is(err, sql.ErrNoRows):
-		return ofIndex(err)
+		return false, ofIndex(err)
 	case err == nil && !endsWith(lines, lastAt, at, last): // another log, or one that was put right
 		seq, at = 0, 0
 		if _, err := tx.Exec("DELETE FROM entry"); err != nil {
-			return fmt.Errorf("%s: %w", indexFile, err)
+			return false, fmt.Errorf("%s: %w", indexFile, err)
 		}
 	case at == size:
-		return nil
+		return false, nil
 	}
 	insert, err := tx.Prepare("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
 	if err != nil {
-		return fmt.Errorf("%s: %w", indexFile, err)
+		return false, fmt.Errorf("%s: %w", indexFile, err)
 	}
 	in := newLineReader(lines, at, size)
-	for {
+	for n := 0; ; n++ {
+		if more = n == batch; more {
+			break
+		}
 		text, taken, err := in.next()
 		if errors.Is(err, io.EOF) {
 			break // what is left is not whole
@@ -269,20 +299,20 @@ func takeIn(tx *sql.Tx, lines *os.File, size int64) error {
 			e, err = ReadEntry(text)
 		}
 		if err != nil {
-			return fmt.Errorf("%s, line %d: %w; see: toolhost audit verify", entriesFile, seq+1, err)
+			return false, fmt.Errorf("%s, line %d: %w; see: toolhost audit verify", entriesFile, seq+1, err)
 		}
 		if err := indexEntry(insert, entryPlace{seq, at, len(text)}, e); err != nil {
-			return ofIndex(err)
+			return false, ofIndex(err)
 		}
 		hash := tlog.RecordHash(text)
 		last, lastAt = hash[:], at
 		seq, at = seq+1, at+taken
 	}
 	if seq == 0 {
-		return nil
+		return false, nil
 	}
 	_, err = tx.Exec(`INSERT OR REPLACE INTO upto VALUES (1, ?, ?, ?, ?, ?)`, indexVersion, seq, at, lastAt, last)
-	return err
+	return more, err
 }
 
 // endsWith tells whether the line from start to end is the last that the index took in.

@@ -89,12 +89,14 @@ type Log struct {
 	opened   int64      // how often people.db was
 	seen     Checkpoint // what was written when open was closed last
 	repaired Recovery   // not told yet
+	closed   bool       // nothing is written any more
 	unsynced bool       // a benchmark leaves out fsync to show what it costs
 
 	people     atomic.Pointer[people] // changed with mu held; nil as open is
 	peopleFile os.FileInfo            // of people.db, as it was opened
 	running    sync.Map               // who asked, by the ids of calls that have started: identified
 
+	closing atomic.Bool
 	stop    chan struct{}
 	stopped sync.WaitGroup
 	sender  *sender
@@ -173,6 +175,9 @@ func (l *Log) readKey(known bool) error {
 
 // ready opens what is not open. It is called with mu and the lock held.
 func (l *Log) ready() error {
+	if l.closed {
+		return errClosed
+	}
 	if l.open != nil && (l.open.gone(l.o.Folder) || l.peopleGone()) {
 		l.drop()
 	}
@@ -282,8 +287,16 @@ func (l *Log) drop() {
 // Close writes the last checkpoint and closes the log. Nothing may be appended
 // any more.
 func (l *Log) Close() error {
+	if l.closing.Swap(true) {
+		return nil
+	}
 	close(l.stop)
 	l.stopped.Wait()
+	return errors.Join(l.last(), l.sender.close())
+}
+
+// last writes the last checkpoint. What comes after it is refused.
+func (l *Log) last() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var err error
@@ -296,5 +309,8 @@ func (l *Log) Close() error {
 		})
 	}
 	l.drop()
-	return errors.Join(err, l.sender.close())
+	l.closed = true
+	return err
 }
+
+var errClosed = errors.New("the audit log is closed")

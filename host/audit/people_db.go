@@ -129,7 +129,7 @@ func (p *people) keep(all []identified, day string) error {
 			if !ok {
 				id = one.by.id
 			}
-			_, err := tx.Exec(`INSERT INTO name VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (kind, tag, person) DO UPDATE SET seen = excluded.seen`,
+			_, err := tx.Exec(`INSERT INTO name VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (kind, tag, person) DO UPDATE SET seen = max(seen, excluded.seen)`,
 				one.kind, one.tag, id, one.pseudonym, day, one.mark(p.key, one.by.pseudonym))
 			if err != nil {
 				return err
@@ -157,12 +157,12 @@ func (p *people) unkept(all []identified, day string) (persons []*person, names 
 	defer p.mu.Unlock()
 	for _, who := range all {
 		for _, one := range []*person{who.person, who.subject, who.tenant} {
-			if one != nil && (one.id == 0 || one.seen != day) {
+			if one != nil && (one.id == 0 || one.seen < day) {
 				persons = append(persons, one)
 			}
 		}
 		for _, one := range []*name{who.session, who.ticket} {
-			if one != nil && (!one.stored || one.seen != day) {
+			if one != nil && (!one.stored || one.seen < day) {
 				names = append(names, owned{one, who.person})
 			}
 		}
@@ -172,11 +172,11 @@ func (p *people) unkept(all []identified, day string) (persons []*person, names 
 
 func keepPerson(tx *sql.Tx, one *person, day string) (id int64, err error) {
 	if one.id != 0 {
-		_, err = tx.Exec("UPDATE person SET seen = ? WHERE id = ?", day, one.id)
+		_, err = tx.Exec("UPDATE person SET seen = max(seen, ?) WHERE id = ?", day, one.id)
 		return one.id, err
 	}
 	err = tx.QueryRow(`INSERT INTO person (kind, tag, tenant, pseudonym, wrapped, seen) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (pseudonym) DO UPDATE SET seen = excluded.seen RETURNING id`,
+		ON CONFLICT (pseudonym) DO UPDATE SET seen = max(seen, excluded.seen) RETURNING id`,
 		one.kind, one.tag, one.tenant, one.pseudonym, one.wrapped, day).Scan(&id)
 	return id, err
 }

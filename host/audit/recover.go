@@ -167,6 +167,9 @@ func (f *openLog) follow() error {
 		f.repaired.EntryBytes += torn
 	}
 	if len(missing) > 0 {
+		if err := f.lines.Sync(); err != nil { // the tree is never ahead of what is on disk
+			return err
+		}
 		if _, err := f.tree.WriteAt(missing, missingAt*tlog.HashSize); err != nil {
 			return err
 		}

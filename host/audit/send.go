@@ -8,23 +8,35 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 )
 
-// A sender hands checkpoints to the state database and to the command of the
-// config, one at a time, in the order of the log. Nothing waits for it but
-// Close, and that not for long.
+// A sender hands checkpoints to the state database, the last one, and to the
+// command of the config, each, in the order of the log. Neither waits for the
+// other, and nothing waits for them but Close, and that not for long.
 type sender struct {
 	command []string
 	state   Keeper
 	log     hclog.Logger
 	most    time.Duration // that one checkpoint, and all of them at Close, may take
-	notes   chan dueNote
+	notes   chan []byte   // for the command
 	done    chan struct{}
 	giveUp  context.CancelFunc
-	unkept  error // why the state database does not have the last one; read when done is closed
+
+	mu     sync.Mutex
+	due    *dueNote      // for the state database; nil: it has the last one
+	wake   chan struct{} // there is one, or none will come any more
+	kept   chan struct{} // closed when none will come any more and all is kept
+	unkept error         // why it does not have the last one
+}
+
+// dueNote is a signed checkpoint of so many entries.
+type dueNote struct {
+	entries int64
+	note    []byte
 }
 
 // What a command that hangs can hold up.
@@ -37,23 +49,50 @@ func newSender(o Options) *sender {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &sender{
 		command: o.CheckpointCommand, state: o.State, log: o.Log, most: cmp.Or(o.sendTime, sendTime),
-		notes: make(chan dueNote, sendQueue), done: make(chan struct{}), giveUp: cancel,
+		notes: make(chan []byte, sendQueue), done: make(chan struct{}), giveUp: cancel,
+		wake: make(chan struct{}, 1), kept: make(chan struct{}),
 	}
 	go s.run(ctx)
+	go s.keep()
 	return s
 }
 
-// dueNote is a signed checkpoint of so many entries.
-type dueNote struct {
-	entries int64
-	note    []byte
+func (s *sender) send(entries int64, note []byte) {
+	s.mu.Lock()
+	s.due = &dueNote{entries, note}
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default: // it is awake
+	}
+	if len(s.command) == 0 {
+		return
+	}
+	select {
+	case s.notes <- note:
+	default:
+		s.log.Error("a checkpoint was not sent: the checkpoint command is too slow; a later one covers it")
+	}
 }
 
-func (s *sender) send(entries int64, note []byte) {
-	select {
-	case s.notes <- dueNote{entries, note}:
-	default:
-		s.log.Error("a checkpoint was not sent: the state database or the checkpoint command is too slow; a later one covers it")
+// keep puts the last checkpoint into the state database.
+func (s *sender) keep() {
+	defer close(s.kept)
+	for range s.wake {
+		s.mu.Lock()
+		due := s.due
+		s.due = nil
+		s.mu.Unlock()
+		if due == nil {
+			continue
+		}
+		err := s.state.KeepCheckpoint(due.entries, due.note)
+		if err != nil {
+			s.log.Error("the state database does not have the last checkpoint; a later one covers it", "error", err)
+		}
+		s.mu.Lock()
+		s.unkept = err
+		s.mu.Unlock()
 	}
 }
 
@@ -65,21 +104,12 @@ func (s *sender) run(ctx context.Context) {
 			left++
 			continue
 		}
-		if err := s.state.KeepCheckpoint(note.entries, note.note); err != nil {
-			s.log.Error("the state database does not have the last checkpoint; a later one covers it", "error", err)
-			s.unkept = err
-		} else {
-			s.unkept = nil
-		}
-		if len(s.command) == 0 {
-			continue
-		}
-		if err := s.one(ctx, note.note); err != nil {
+		if err := s.one(ctx, note); err != nil {
 			s.log.Error("the checkpoint command failed; a later checkpoint covers this one", "command", s.command[0], "error", err)
 		}
 	}
 	if left > 0 {
-		s.log.Error("checkpoints were not sent: the state database or the checkpoint command is too slow", "checkpoints", left)
+		s.log.Error("checkpoints were not sent: the checkpoint command is too slow", "command", s.command[0], "checkpoints", left)
 	}
 }
 
@@ -118,11 +148,13 @@ func (f *firstBytes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// close sends what is waiting, as far as there is time. The error says that the
-// state database does not have the last one.
+// close keeps the last checkpoint and sends what is waiting, as far as there is
+// time. The error says that the state database does not have the last one.
 func (s *sender) close() error {
+	close(s.wake)
 	close(s.notes)
 	timer := time.AfterFunc(s.most, s.giveUp)
+	<-s.kept
 	<-s.done
 	timer.Stop()
 	s.giveUp()

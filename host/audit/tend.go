@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
@@ -47,6 +48,8 @@ func (l *Log) tend() {
 	defer ticker.Stop()
 	var warned time.Time
 	expired, indexed := "", int64(0)
+	var indexing sync.WaitGroup
+	defer indexing.Wait()
 	for {
 		warned = l.warnOfDisk(warned)
 		if today := dayOf(l.o.Clock()); l.o.KeepDays > 0 && today != expired {
@@ -62,7 +65,7 @@ func (l *Log) tend() {
 		case <-ticker.C:
 		}
 		l.mu.Lock()
-		if l.open != nil && l.open.sinceCheckpoint() > 0 && l.o.Clock().Sub(l.open.last.Time) >= l.o.CheckpointTime {
+		if l.open != nil && l.open.sinceCheckpoint() > 0 && l.checkpointDue() {
 			l.checkpointNow()
 		}
 		entries := int64(0)
@@ -72,9 +75,16 @@ func (l *Log) tend() {
 		l.mu.Unlock()
 		if entries-indexed >= indexEvery {
 			indexed = entries
-			l.indexAhead()
+			indexing.Go(l.indexAhead)
 		}
 	}
+}
+
+// checkpointDue tells whether it is time; a clock that was put back does not
+// keep a checkpoint away.
+func (l *Log) checkpointDue() bool {
+	since := l.o.Clock().Sub(l.open.last.Time)
+	return since < 0 || since >= l.o.CheckpointTime
 }
 
 // indexEvery is how many entries a reader may have to take into the index.
@@ -84,6 +94,14 @@ const indexEvery = 5000
 func (l *Log) indexAhead() {
 	x, err := openIndex(l.o.Folder)
 	if err == nil {
+		x.stopped = func() bool {
+			select {
+			case <-l.stop:
+				return true
+			default:
+				return false
+			}
+		}
 		err = errors.Join(x.catchUp(), x.close())
 	}
 	if err != nil {
@@ -205,6 +223,9 @@ func (l *Log) Expire() error {
 	defer l.mu.Unlock()
 	return l.locked(func() error {
 		if err := l.ready(); err != nil {
+			return err
+		}
+		if err := l.people.Load().writeAnew(); err != nil { // that did not end well
 			return err
 		}
 		files, err := expiredFiles(l.o.Folder, before)

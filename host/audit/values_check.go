@@ -1,9 +1,12 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -16,18 +19,31 @@ type valueCheck struct {
 	people  *people
 	report  *Report
 	keys    map[string]*person // by pseudonym; nil: gone
-	missing []gonePart
+	missing map[gonePart]goneCount
 	erased  map[string]bool // pseudonyms that an entry says were erased
 	strange map[string]bool // days whose file is no regular one
 	before  string          // values of earlier days have expired
 	faults  int
+	failed  error // people.db could not be asked
 }
 
 // A gonePart waits for the entry that says why it is gone.
 type gonePart struct {
-	seq         int64
 	person, day string
 	key         bool // the key is gone, else the file
+}
+
+// goneCount is how many texts are gone for one reason, and the first entry
+// that needs one.
+type goneCount struct{ texts, seq int64 }
+
+func (c *valueCheck) gone(seq int64, part gonePart) {
+	n, ok := c.missing[part]
+	if !ok {
+		n.seq = seq
+	}
+	n.texts++
+	c.missing[part] = n
 }
 
 // newValueCheck gives nil where there is nothing to look with.
@@ -47,9 +63,11 @@ func newValueCheck(folder string, k *key, r *Report) *valueCheck {
 		return nil
 	}
 	r.Values.Looked = true
-	c := &valueCheck{folder: folder, people: p, report: r, keys: map[string]*person{}, erased: map[string]bool{}, strange: map[string]bool{}}
+	c := &valueCheck{folder: folder, people: p, report: r, keys: map[string]*person{}, erased: map[string]bool{}, missing: map[gonePart]goneCount{}, strange: map[string]bool{}}
 	wrong, err := p.check()
-	if err != nil {
+	if isBusy(err) {
+		c.failed = err
+	} else if err != nil {
 		c.found(peopleFile, 0, "%v", err)
 	}
 	for _, pseudonym := range wrong {
@@ -65,13 +83,18 @@ func (c *valueCheck) found(file string, line int64, format string, args ...any) 
 	}
 }
 
-func (c *valueCheck) look(e *Entry) {
+// says takes in why values are gone.
+func (c *valueCheck) says(e *Entry) {
 	if e.Erasure != nil {
 		c.erased[e.Erasure.Person] = true
 	}
 	if e.Expiry != nil {
 		c.before = max(c.before, e.Expiry.Before)
 	}
+}
+
+func (c *valueCheck) look(e *Entry) {
+	c.says(e)
 	committed := 0
 	whole := true
 	for _, ref := range e.Sealed {
@@ -89,18 +112,22 @@ func (c *valueCheck) part(e *Entry, ref SealedRef) (n int, whole bool) {
 	by, known := c.keys[ref.Person]
 	if !known {
 		var err error
-		if by, err = c.people.byPseudonym(ref.Person); err != nil {
+		by, err = c.people.byPseudonym(ref.Person)
+		if isBusy(err) {
+			c.failed = err // nothing is known of it
+			return 0, false
+		} else if err != nil {
 			c.found(peopleFile, 0, "%v", err)
 		}
 		c.keys[ref.Person] = by
 	}
 	if by == nil {
-		c.missing = append(c.missing, gonePart{e.Seq, ref.Person, ref.File, true})
+		c.gone(e.Seq, gonePart{ref.Person, ref.File, true})
 		return 0, false
 	}
 	blob, err := readValue(c.folder, ref)
 	if errors.Is(err, os.ErrNotExist) {
-		c.missing = append(c.missing, gonePart{e.Seq, ref.Person, ref.File, false})
+		c.gone(e.Seq, gonePart{ref.Person, ref.File, false})
 		return 0, false
 	}
 	if errors.Is(err, errNotRegular) {
@@ -122,21 +149,36 @@ func (c *valueCheck) part(e *Entry, ref SealedRef) (n int, whole bool) {
 	return len(values), true
 }
 
+// back tells of people who were erased and whose row is there again: people.db
+// was put back from before.
+func (c *valueCheck) back() {
+	for pseudonym := range c.erased {
+		if by, err := c.people.byPseudonym(pseudonym); err == nil && by != nil {
+			c.found(peopleFile, 0, "%s was erased, and is back: erase them again", pseudonym)
+		}
+	}
+}
+
 // end holds what is gone against the entries that say so.
 func (c *valueCheck) end() {
 	lost := map[string]bool{}
-	for _, m := range c.missing {
+	parts := slices.Collect(maps.Keys(c.missing))
+	slices.SortFunc(parts, func(a, b gonePart) int {
+		return cmp.Or(cmp.Compare(c.missing[a].seq, c.missing[b].seq), cmp.Compare(a.person, b.person))
+	})
+	for _, m := range parts {
+		n := c.missing[m]
 		switch {
 		case c.erased[m.person]:
-			c.report.Values.Erased++
+			c.report.Values.Erased += n.texts
 		case m.day < c.before:
-			c.report.Values.Expired++
+			c.report.Values.Expired += n.texts
 		case m.key && !lost[m.person]:
 			lost[m.person] = true
-			c.found(peopleFile, 0, "the key of %s is gone, and no entry says that it was erased (entry %d needs it)", m.person, m.seq)
+			c.found(peopleFile, 0, "the key of %s is gone, and no entry says that it was erased (entry %d needs it)", m.person, n.seq)
 		case !m.key && !lost[m.day]:
 			lost[m.day] = true
-			c.found(valuesFolder+"/"+m.day, 0, "is gone, and no entry says that it has expired (entry %d needs it)", m.seq)
+			c.found(valuesFolder+"/"+m.day, 0, "is gone, and no entry says that it has expired (entry %d needs it)", n.seq)
 		}
 	}
 	if more := c.faults - maxFindings; more > 0 {

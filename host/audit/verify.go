@@ -76,6 +76,7 @@ type verifier struct {
 	differences int            // that diagnose has seen
 	notes       []*signedNote
 	bySize      map[int64][]*signedNote
+	lostPage    bool        // the tree lacks hashes, which was told
 	unstamped   []int64     // lines, from 1
 	values      *valueCheck // nil: not looked at
 }
@@ -197,9 +198,36 @@ func (v *verifier) run() error {
 	v.holdNotes(n)
 	v.tellUnstamped()
 	if v.values != nil {
+		v.values.back()
+		v.whileVerifying()
 		v.values.end()
+		return v.values.failed
 	}
 	return nil
+}
+
+// whileVerifying takes in what a host has written since verify began: an entry
+// there may say why a value is gone by now.
+func (v *verifier) whileVerifying() {
+	file, err := openRegular(filepath.Join(v.folder, entriesFile), os.O_RDONLY, 0)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return
+	}
+	in := newLineReader(file, v.size, info.Size())
+	for {
+		line, _, err := in.next()
+		if err != nil {
+			return
+		}
+		if e, err := ReadEntry(line); err == nil && v.key.stamped(line, e) {
+			v.values.says(e)
+		}
+	}
 }
 
 // tellUnstamped tells of lines that the log's key did not make, where nothing
