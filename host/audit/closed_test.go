@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -118,19 +119,27 @@ func TestVerifyWithALostTreePage(t *testing.T) {
 // A clock that is put back does not make anybody unseen.
 func TestClockPutBack(t *testing.T) {
 	p := newPlace(t)
-	now := time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC)
-	l := p.open(t, func(o *Options) { o.Clock = func() time.Time { return now } })
+	var back atomic.Int64 // days
+	l := p.open(t, func(o *Options) {
+		o.Clock = func() time.Time {
+			return time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC).AddDate(0, 0, -int(back.Load()))
+		}
+	})
 	must(t, l.Append(ended(0, "C-00001")))
-	now = now.AddDate(0, 0, -3)
+	_, err := l.Checkpoint()
+	must(t, err)
+	back.Store(3)
 	must(t, l.Append(ended(1, "C-00001")))
 	var seen string
 	must(t, l.people.Load().db.QueryRow("SELECT min(seen) FROM person").Scan(&seen))
 	if seen != "2026-11-30" {
 		t.Errorf("seen on %s", seen)
 	}
+	l.mu.Lock()
 	if !l.checkpointDue() {
 		t.Error("no checkpoint is due until the clock has caught up")
 	}
+	l.mu.Unlock()
 	must(t, l.Close())
 }
 
