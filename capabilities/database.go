@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 
 	_ "modernc.org/sqlite" // the driver "sqlite", without cgo
+
+	"github.com/toolhost/toolhost/host/sqlitefile"
 )
 
 // Database is a SQLite file that can only be read. Guests have connections of
@@ -45,7 +47,7 @@ func OpenSQLite(name, file string) (*Database, error) {
 			"busy_timeout(1000)", // milliseconds that a writer may hold us up
 		},
 	}
-	dsn := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: file}).EscapedPath(), RawQuery: options.Encode()}).String()
+	dsn := sqlitefile.Name(file, options)
 	d := &Database{Name: name}
 	for _, pool := range []**sql.DB{&d.db, &d.guests} {
 		if *pool, err = sql.Open("sqlite", dsn); err != nil {

@@ -31,7 +31,11 @@ const (
 	maxSecrets = 100
 )
 
+// newHider gives nil, which hides nothing, where there are no secrets.
 func newHider(secrets []string) *hider {
+	if len(secrets) == 0 {
+		return nil
+	}
 	h := &hider{withhold: len(secrets) > maxSecrets}
 	seen := map[string]bool{"": true}
 	for _, secret := range secrets {

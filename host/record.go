@@ -91,22 +91,21 @@ func Also(first, second Recorder) Recorder { return both{first, second} }
 type both struct{ first, second Recorder }
 
 func (b both) Loaded(l Load) error {
-	return firstError(b.first.Loaded(l), func() error { return b.second.Loaded(l) })
+	if err := b.first.Loaded(l); err != nil {
+		return err
+	}
+	return b.second.Loaded(l)
 }
 
 func (b both) Started(r *Record) error {
-	return firstError(b.first.Started(r), func() error { return b.second.Started(r) })
+	if err := b.first.Started(r); err != nil {
+		return err
+	}
+	return b.second.Started(r)
 }
 
 // Ended tells both, whatever the first one says: what has run has ended.
 func (b both) Ended(r *Record) error { return errors.Join(b.first.Ended(r), b.second.Ended(r)) }
-
-func firstError(err error, then func() error) error {
-	if err != nil {
-		return err
-	}
-	return then()
-}
 
 // MemoryRecorder keeps the last records in memory, for tests and for a process
 // that ends with its call.

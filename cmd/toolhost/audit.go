@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -65,10 +64,10 @@ func (c *cli) openReader() (*audit.Reader, error) {
 		fmt.Fprintf(c.stderr, "note: the key %s cannot be read; what is sealed stays sealed, and only pseudonyms can be asked for\n", clean(key))
 		key = ""
 	}
-	r, err := audit.OpenReader(conf.Audit.Folder, key)
-	if _, missing := os.Stat(filepath.Join(conf.Audit.Folder, "entries.jsonl")); errors.Is(missing, os.ErrNotExist) {
+	if !audit.Exists(conf.Audit.Folder) {
 		return nil, &status{code: exitHost, err: fmt.Errorf("there is no audit log in %s; the first call makes it", conf.Audit.Folder)}
 	}
+	r, err := audit.OpenReader(conf.Audit.Folder, key)
 	if err != nil {
 		return nil, &status{code: exitHost, err: err}
 	}

@@ -128,10 +128,7 @@ func (c *cli) recordLine(r *audit.Reader, rec audit.Record) string {
 	}
 	outcome := "started, no end is recorded"
 	if e.Kind == audit.Ended {
-		outcome = e.Call.Outcome
-		if e.Call.Code != "" {
-			outcome += ": " + e.Call.Code + " (" + e.Call.Gate + ")"
-		}
+		outcome = howEnded(e.Call)
 	}
 	if e.Call.Explained {
 		outcome += ", explained"

@@ -15,7 +15,6 @@ type toldCall struct {
 	gone       audit.Gone
 	tool       string
 	who        string
-	session    host.Session
 }
 
 // tellCall gathers what is known of the call of one of its entries.
@@ -57,6 +56,14 @@ func (t *toldCall) call() *audit.Call {
 	return t.start.Call
 }
 
+// howEnded is the outcome of a call that has ended, as call prints it.
+func howEnded(c *audit.Call) string {
+	if c.Code == "" {
+		return c.Outcome
+	}
+	return c.Outcome + ": " + c.Code + " (" + c.Gate + ")"
+}
+
 func (t *toldCall) text(name string) string {
 	s, _ := t.values[name].Text()
 	return s
@@ -82,5 +89,5 @@ func (t *toldCall) name() {
 	for name := range attributes.Members() {
 		s.Attributes[name], _ = attributes.TextAt(name)
 	}
-	t.session, t.who = s, whoAsks(s)
+	t.who = whoAsks(s)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
@@ -110,7 +109,7 @@ func (c *cli) verifyOptions(f verifyFlags) (folder string, o audit.VerifyOptions
 	if err != nil {
 		return "", o, err
 	}
-	if _, err := os.Stat(filepath.Join(conf.Audit.Folder, "entries.jsonl")); errors.Is(err, os.ErrNotExist) {
+	if !audit.Exists(conf.Audit.Folder) {
 		return conf.Audit.Folder, o, nil
 	}
 	if o.KeyFile, err = c.secretKey(conf.Audit.Key, o.Public != nil); err != nil {

@@ -74,10 +74,7 @@ func (c *cli) printTold(t toldCall) {
 	fmt.Fprintf(c.stdout, "\n  call        %s, %s\n", clean(call.ID), call.Began.UTC().Format("2006-01-02 15:04:05.000 UTC"))
 	outcome := "started; no end is recorded"
 	if t.end != nil {
-		outcome = call.Outcome
-		if call.Code != "" {
-			outcome += ": " + call.Code + " (" + call.Gate + ")"
-		}
+		outcome = howEnded(call)
 	}
 	fmt.Fprintf(c.stdout, "  outcome     %s\n", clean(outcome))
 	for _, u := range call.Uses {

@@ -115,10 +115,7 @@ func (l *Log) commit(group []*waiter) {
 			w.signal <- signal{err: cmp.Or(w.failed, err)}
 		}
 	}
-	err := l.locked(func() error {
-		if err := l.ready(); err != nil {
-			return err
-		}
+	err := l.withLog(func() error {
 		if err := l.write(group); err != nil {
 			return fmt.Errorf("audit log %s: %w", l.o.Folder, err)
 		}

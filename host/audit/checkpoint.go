@@ -56,8 +56,7 @@ func openCheckpoint(signed []byte, v note.Verifier) (Checkpoint, error) {
 	var unverified *note.UnverifiedNoteError
 	switch {
 	case errors.As(err, &unverified):
-		c, _ := parseCheckpoint(unverified.Note.Text)
-		return c, fmt.Errorf("%w than %s", errOtherKey, v.Name())
+		return Checkpoint{}, fmt.Errorf("%w than %s", errOtherKey, v.Name())
 	case err != nil:
 		return Checkpoint{}, fmt.Errorf("its signature does not fit: %w", err)
 	}

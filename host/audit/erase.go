@@ -40,10 +40,7 @@ var (
 func (l *Log) Erase(who Person) (pseudonym string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	err = l.locked(func() error {
-		if err := l.ready(); err != nil {
-			return err
-		}
+	err = l.withLog(func() error {
 		if pseudonym, err = l.people.Load().markErasing(who); err != nil {
 			return err
 		}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/toolhost/toolhost/host/regularfile"
 )
 
 const (
@@ -39,7 +41,7 @@ type openLog struct {
 func openFiles(o Options, k *key, seen Checkpoint, repaired *Recovery) (*openLog, error) {
 	f := &openLog{folder: o.Folder, key: k, repaired: repaired}
 	for name, into := range map[string]**os.File{entriesFile: &f.lines, treeFile: &f.tree, checkpointsFile: &f.checkpoints} {
-		opened, err := openRegular(filepath.Join(o.Folder, name), os.O_RDWR|os.O_CREATE, 0o600)
+		opened, err := regularfile.Open(filepath.Join(o.Folder, name), os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			f.close()
 			return nil, err

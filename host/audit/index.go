@@ -16,6 +16,10 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 	"modernc.org/sqlite" // the driver "sqlite", without cgo
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/toolhost/toolhost/host/regularfile"
+
+	"github.com/toolhost/toolhost/host/sqlitefile"
 )
 
 // index.db is made from entries.jsonl and says at which byte of it an entry
@@ -50,7 +54,7 @@ CREATE INDEX IF NOT EXISTS entry_ticket ON entry (ticket) WHERE ticket IS NOT NU
 // that nothing waits for the disk.
 func indexName(path string) string {
 	options := url.Values{"_dqs": {"0"}, "_txlock": {"immediate"}, "_pragma": {"busy_timeout(10000)", "trusted_schema(0)", "journal_mode(TRUNCATE)", "synchronous(OFF)"}}
-	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: options.Encode()}).String()
+	return sqlitefile.Name(path, options)
 }
 
 // short is what the index holds of an id; nil of none.
@@ -76,7 +80,7 @@ var errWrongIndex = errors.New(indexFile + " is damaged; it may be deleted")
 // folder that cannot be written it is made in memory.
 func openIndex(folder string) (*index, error) {
 	path := filepath.Join(folder, indexFile)
-	if err := regularDB(path); errors.Is(err, errNotRegular) {
+	if err := regularDB(path); errors.Is(err, regularfile.ErrNotRegular) {
 		return nil, fmt.Errorf("audit log: %w", err)
 	}
 	db, err := openIndexFile(path)
@@ -107,7 +111,7 @@ const inMemory = ":memory:"
 
 func openIndexFile(path string) (*sql.DB, error) {
 	if path != inMemory {
-		if f, err := openRegular(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		if f, err := regularfile.Open(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 			return nil, err
 		} else if err := f.Close(); err != nil {
 			return nil, err
@@ -234,7 +238,7 @@ func (x *index) anew() error {
 
 // catchUp takes in the lines that the index does not have yet.
 func (x *index) catchUp() error {
-	lines, err := openRegular(filepath.Join(x.folder, entriesFile), os.O_RDONLY, 0)
+	lines, err := regularfile.Open(filepath.Join(x.folder, entriesFile), os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}

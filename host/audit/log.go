@@ -157,6 +157,17 @@ func (l *Log) locked(do func() error) error {
 	return err
 }
 
+// withLog runs what needs the lock of the folder and the log open and read to
+// its end. It is called with mu held.
+func (l *Log) withLog(do func() error) error {
+	return l.locked(func() error {
+		if err := l.ready(); err != nil {
+			return err
+		}
+		return do()
+	})
+}
+
 // readKey reads the key, or makes it for a log that has nothing yet.
 func (l *Log) readKey(known bool) error {
 	k, err := readKey(l.o.Key)
@@ -301,12 +312,7 @@ func (l *Log) last() error {
 	defer l.mu.Unlock()
 	var err error
 	if l.open != nil && l.open.sinceCheckpoint() > 0 {
-		err = l.locked(func() error {
-			if err := l.ready(); err != nil {
-				return err
-			}
-			return l.checkpoint()
-		})
+		err = l.withLog(l.checkpoint)
 	}
 	l.drop()
 	l.closed = true

@@ -5,7 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/toolhost/toolhost/host/regularfile"
 )
+
+// Exists tells whether there is a log in a folder.
+func Exists(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, entriesFile))
+	return !errors.Is(err, os.ErrNotExist)
+}
 
 // Look says whether a host could write to this log, as far as that can be told
 // without writing: nil where there is none yet and nothing speaks against one.
@@ -24,7 +32,7 @@ func Look(o Options) error {
 		return fmt.Errorf("audit log: %w", err)
 	}
 	for _, name := range []string{entriesFile, treeFile, checkpointsFile, peopleFile} {
-		if err := regularDB(filepath.Join(o.Folder, name)); errors.Is(err, errNotRegular) {
+		if err := regularDB(filepath.Join(o.Folder, name)); errors.Is(err, regularfile.ErrNotRegular) {
 			return fmt.Errorf("audit log: %w", err)
 		}
 	}
@@ -54,7 +62,7 @@ func Look(o Options) error {
 
 // lookAtLast opens the last checkpoint of the folder.
 func lookAtLast(folder string, k *key) (c Checkpoint, err error) {
-	f, err := openRegular(filepath.Join(folder, checkpointsFile), os.O_RDONLY, 0)
+	f, err := regularfile.Open(filepath.Join(folder, checkpointsFile), os.O_RDONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return c, nil
 	} else if err != nil {

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/toolhost/toolhost/host/regularfile"
 )
 
 // Makeable says, without writing, what keeps a file from being made or written:
 // that it is there and cannot be written, or that the nearest folder above it
 // cannot.
 func Makeable(path string) error {
-	f, err := openRegular(path, os.O_WRONLY, 0) // no O_CREATE
+	f, err := regularfile.Open(path, os.O_WRONLY, 0) // no O_CREATE
 	if err == nil {
 		return f.Close()
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"os"
+
+	"github.com/toolhost/toolhost/host/regularfile"
 )
 
 // signedNote is a checkpoint that verified, and where it came from.
@@ -19,8 +21,8 @@ type signedNote struct {
 // readFolderNotes reads the checkpoints where snapshot has found them.
 func (v *verifier) readFolderNotes() error {
 	switch {
-	case errors.Is(v.noNotes, errNotRegular):
-		v.inNotes(FaultCheckpoint, 0, "%v", errNotRegular)
+	case errors.Is(v.noNotes, regularfile.ErrNotRegular):
+		v.inNotes(FaultCheckpoint, 0, "%v", regularfile.ErrNotRegular)
 		v.keptNotes(-1, false)
 		return nil
 	case errors.Is(v.noNotes, os.ErrNotExist):

@@ -10,6 +10,10 @@ import (
 	"os"
 
 	_ "modernc.org/sqlite" // the driver "sqlite", without cgo
+
+	"github.com/toolhost/toolhost/host/regularfile"
+
+	"github.com/toolhost/toolhost/host/sqlitefile"
 )
 
 // A row that is deleted is to be in no byte of the file. SQLite overwrites it
@@ -42,7 +46,7 @@ CREATE INDEX IF NOT EXISTS name_of_person ON name (person);
 CREATE INDEX IF NOT EXISTS person_erasing ON person (erasing) WHERE erasing IS NOT NULL;`
 
 func openPeople(path string, k *key, generation int64) (*people, error) {
-	if f, err := openRegular(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	if f, err := regularfile.Open(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, err
 	} else if err := f.Close(); err != nil {
 		return nil, err
@@ -89,7 +93,7 @@ func openSQLite(path, mode, first string) (*sql.DB, error) {
 			"journal_mode(TRUNCATE)", "synchronous(FULL)", "secure_delete(1)", "temp_store(MEMORY)",
 		},
 	}
-	dsn := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: options.Encode()}).String()
+	dsn := sqlitefile.Name(path, options)
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return nil, err

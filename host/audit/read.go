@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/toolhost/toolhost/host/regularfile"
 )
 
 // A Reader finds entries of a log, and opens what is sealed where it has the
@@ -20,7 +22,7 @@ type Reader struct {
 // OpenReader opens a log to read. Where keyFile is "" nothing that is sealed is
 // opened, and only pseudonyms can be asked for.
 func OpenReader(folder, keyFile string) (*Reader, error) {
-	lines, err := openRegular(filepath.Join(folder, entriesFile), os.O_RDONLY, 0)
+	lines, err := regularfile.Open(filepath.Join(folder, entriesFile), os.O_RDONLY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("audit log: %w", err)
 	}
@@ -199,7 +201,7 @@ func (r *Reader) unseal(e *Entry, ref SealedRef) ([]Value, Gone, error) {
 		return nil, GoneExpired, nil
 	case by == nil:
 		return nil, GoneErased, nil
-	case errors.Is(err, errNotRegular): // nobody wrote values there
+	case errors.Is(err, regularfile.ErrNotRegular): // nobody wrote values there
 		return nil, "", err
 	case err != nil:
 		return nil, GoneDamaged, nil //nolint:nilerr // verify says more

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolhost/toolhost/host/regularfile"
 )
 
 // within fails the test where something waits for what never comes.
@@ -93,7 +95,7 @@ func TestNoRegularFile(t *testing.T) {
 				if got.verifyErr != nil || !slices.Equal(got.told, test.told) {
 					t.Errorf("verify found %v, want %v (%v)", got.told, test.told, got.verifyErr)
 				}
-				if test.show != errors.Is(got.showErr, errNotRegular) || test.show != (got.showErr != nil) {
+				if test.show != errors.Is(got.showErr, regularfile.ErrNotRegular) || test.show != (got.showErr != nil) {
 					t.Errorf("show says %v", got.showErr)
 				} else if test.show && !strings.Contains(got.showErr.Error(), test.name) {
 					t.Errorf("%v does not name %s", got.showErr, test.name)
@@ -154,7 +156,7 @@ func TestNoRegularValues(t *testing.T) {
 		defer v.close()
 		return v.of(p.folder(), theDay)
 	})
-	if !errors.Is(err, errNotRegular) {
+	if !errors.Is(err, regularfile.ErrNotRegular) {
 		t.Errorf("a FIFO was opened to seal into: %v", err)
 	}
 }

@@ -110,10 +110,7 @@ func (l *Log) indexAhead() {
 }
 
 func (l *Log) checkpointNow() {
-	err := l.locked(func() error {
-		if err := l.ready(); err != nil {
-			return err
-		}
+	err := l.withLog(func() error {
 		l.tryCheckpoint()
 		return nil
 	})
@@ -134,10 +131,7 @@ func (l *Log) Checkpoint() ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var note []byte
-	err := l.locked(func() error {
-		if err := l.ready(); err != nil {
-			return err
-		}
+	err := l.withLog(func() error {
 		if l.open.sinceCheckpoint() > 0 {
 			if err := l.checkpoint(); err != nil {
 				return err
@@ -221,10 +215,7 @@ func (l *Log) Expire() error {
 	before := dayOf(l.o.Clock().AddDate(0, 0, -l.o.KeepDays))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.locked(func() error {
-		if err := l.ready(); err != nil {
-			return err
-		}
+	return l.withLog(func() error {
 		if err := l.people.Load().writeAnew(); err != nil { // that did not end well
 			return err
 		}

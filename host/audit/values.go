@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"github.com/toolhost/toolhost/host/regularfile"
 )
 
 // values/ has one file for each day, in UTC, in which sealed texts lie one after
@@ -37,7 +39,7 @@ func (v *valueFile) of(folder, day string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := openRegular(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := regularfile.Open(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ func readValue(folder string, at SealedRef) ([]byte, error) {
 	if !dayForm.MatchString(at.File) || at.At < 0 || at.Bytes <= 0 || at.Bytes > maxSealed {
 		return nil, fmt.Errorf("no sealed values can lie at %q, %d", at.File, at.At)
 	}
-	f, err := openRegular(filepath.Join(folder, valuesFolder, at.File), os.O_RDONLY, 0)
+	f, err := regularfile.Open(filepath.Join(folder, valuesFolder, at.File), os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}

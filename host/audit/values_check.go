@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"github.com/toolhost/toolhost/host/regularfile"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -130,10 +132,10 @@ func (c *valueCheck) part(e *Entry, ref SealedRef) (n int, whole bool) {
 		c.gone(e.Seq, gonePart{ref.Person, ref.File, false})
 		return 0, false
 	}
-	if errors.Is(err, errNotRegular) {
+	if errors.Is(err, regularfile.ErrNotRegular) {
 		if !c.strange[ref.File] {
 			c.strange[ref.File] = true
-			c.found(valuesFolder+"/"+ref.File, 0, "%v", errNotRegular)
+			c.found(valuesFolder+"/"+ref.File, 0, "%v", regularfile.ErrNotRegular)
 		}
 		return 0, false
 	}

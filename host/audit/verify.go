@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/toolhost/toolhost/host/regularfile"
 )
 
 // Verify reads a whole log and says what is wrong with it. It writes nothing.
@@ -34,8 +36,8 @@ func Verify(folder string, o VerifyOptions) (*Report, error) {
 	if err := v.snapshot(); errors.Is(err, os.ErrNotExist) {
 		v.report.found(FaultMissing, folder, 0, "there is no log here")
 		return v.report, nil
-	} else if errors.Is(err, errNotRegular) {
-		v.report.found(FaultMissing, entriesFile, 0, "%v", errNotRegular)
+	} else if errors.Is(err, regularfile.ErrNotRegular) {
+		v.report.found(FaultMissing, entriesFile, 0, "%v", regularfile.ErrNotRegular)
 		return v.report, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("audit log %s: %w", folder, err)
@@ -84,7 +86,7 @@ type verifier struct {
 // snapshot opens the files and notes where they end, between two groups of a
 // host that may be writing. In a folder that cannot be locked nobody writes.
 func (v *verifier) snapshot() error {
-	if err := regular(filepath.Join(v.folder, entriesFile)); err != nil {
+	if err := regularfile.Check(filepath.Join(v.folder, entriesFile)); err != nil {
 		return err
 	}
 	lock := newLock(v.folder, 0)
@@ -101,15 +103,15 @@ func (v *verifier) snapshot() error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		v.report.found(FaultTree, treeFile, 0, "is not there; opening the log makes it again")
-	case errors.Is(err, errNotRegular):
-		v.report.found(FaultTree, treeFile, 0, "%v; delete it, opening the log makes it again", errNotRegular)
+	case errors.Is(err, regularfile.ErrNotRegular):
+		v.report.found(FaultTree, treeFile, 0, "%v; delete it, opening the log makes it again", regularfile.ErrNotRegular)
 	case err != nil:
 		return err
 	default:
 		v.readTree(tree, size)
 	}
 	v.noteFile, v.noteSize, err = v.open(checkpointsFile)
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, errNotRegular) {
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, regularfile.ErrNotRegular) {
 		v.noNotes = err
 		return nil
 	}
@@ -118,7 +120,7 @@ func (v *verifier) snapshot() error {
 
 // open opens a file and gives how long it is now; it is closed with v.
 func (v *verifier) open(name string) (io.ReaderAt, int64, error) {
-	f, err := openRegular(filepath.Join(v.folder, name), os.O_RDONLY, 0)
+	f, err := regularfile.Open(filepath.Join(v.folder, name), os.O_RDONLY, 0)
 	if err != nil {
 		return nil, 0, err // no interface of a nil file
 	}
@@ -209,7 +211,7 @@ func (v *verifier) run() error {
 // whileVerifying takes in what a host has written since verify began: an entry
 // there may say why a value is gone by now.
 func (v *verifier) whileVerifying() {
-	file, err := openRegular(filepath.Join(v.folder, entriesFile), os.O_RDONLY, 0)
+	file, err := regularfile.Open(filepath.Join(v.folder, entriesFile), os.O_RDONLY, 0)
 	if err != nil {
 		return
 	}

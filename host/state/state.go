@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 
 	_ "modernc.org/sqlite" // the driver "sqlite", without cgo
+
+	"github.com/toolhost/toolhost/host/sqlitefile"
 )
 
 // State is an open state database. Several processes may have it open.
@@ -68,7 +70,7 @@ func open(path, mode, first string, pragmas ...string) (*State, error) {
 		"mode": {mode}, "_dqs": {"0"}, "_txlock": {"immediate"},
 		"_pragma": append(pragmas, "busy_timeout(5000)", "trusted_schema(0)", "synchronous(FULL)"),
 	}
-	dsn := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: options.Encode()}).String()
+	dsn := sqlitefile.Name(path, options)
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return nil, fmt.Errorf("state database %s: %w", path, err)
