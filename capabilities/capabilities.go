@@ -27,6 +27,8 @@ type Kind struct {
 func Kinds() []Kind {
 	return []Kind{
 		{Name: "records", Functions: []string{"get", "list", "search"}, Instance: "from"},
+		{Name: "files", Functions: []string{"read", "list"}, Instance: "from"},
+		{Name: "fetch", Functions: []string{"send"}, Instance: "from"},
 	}
 }
 
@@ -75,6 +77,7 @@ type Answer struct {
 	Status Status
 	Body   []byte // JSON; empty for NotAvailable
 	Reason string // for the record: why the status is not OK
+	Asked  string // for the record: the file or URL that the request names, or the key of a row that it does not get
 }
 
 // Reach is one capability within the bounds of one call: the session's scope
@@ -89,4 +92,10 @@ type Reach interface {
 func Refuse(s Status, words, reason string) Answer {
 	body := strictjson.AppendString([]byte(`{"error":`), words)
 	return Answer{Status: s, Body: append(body, '}'), Reason: reason}
+}
+
+// asked notes for the record what a request named.
+func asked(what string, a Answer) Answer {
+	a.Asked = what
+	return a
 }

@@ -44,7 +44,7 @@ func (r *recordsReach) Call(ctx context.Context, function string, request strict
 // without a query: it is not this call's, whether it exists or not.
 func (r *recordsReach) get(ctx context.Context, q recordsRequest) (Answer, error) {
 	if r.only != nil && q.key != *r.only {
-		return Refuse(Denied, r.c.Name+": the grant names another key", "not_the_granted_key"), nil
+		return asked(q.key, Refuse(Denied, r.c.Name+": the grant names another key", "not_the_granted_key")), nil
 	}
 	row := r.newRow(r.c.Columns) // all of them: the statement is prepared once, and no column's cost shows
 	if err := r.lookup.Row(ctx, r.lookupArgs(q.key, r.want), row.into()); err != nil {
@@ -53,9 +53,9 @@ func (r *recordsReach) get(ctx context.Context, q recordsRequest) (Answer, error
 	verdict := row.verdict(q.key, r.want)
 	switch {
 	case !verdict.Found:
-		return Answer{Status: NotAvailable, Reason: "not_found"}, nil
+		return asked(q.key, Answer{Status: NotAvailable, Reason: "not_found"}), nil
 	case !verdict.Within():
-		return Answer{Status: NotAvailable, Reason: "out_of_scope:" + r.c.Scope[verdict.Failed]}, nil
+		return asked(q.key, Answer{Status: NotAvailable, Reason: "out_of_scope:" + r.c.Scope[verdict.Failed]}), nil
 	}
 	values := make([]any, len(q.columns))
 	for i, name := range q.columns {

@@ -1,0 +1,99 @@
+package capabilities
+
+import (
+	"context"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/toolhost/toolhost/host/stricturl"
+)
+
+// Kind "fetch": GET and HEAD of allow-listed URLs.
+//
+// The host that is dialled and the headers that are added come from the config,
+// never from a guest: a guest's URL only chooses one of the allow entries and a
+// path below it.
+
+// FetchConfig is what the config says of one fetch capability.
+type FetchConfig struct {
+	Name     string
+	Allow    []FetchAllow
+	MaxBytes int64         // of one decoded body
+	Time     time.Duration // of one request, from the resolver's first to the body's last byte
+	Resolver *net.Resolver // nil: the system's
+}
+
+// FetchAllow is one entry of the allow list.
+type FetchAllow struct {
+	URL         stricturl.URL // see URL.Covers
+	Methods     []string
+	Addresses   []netip.Prefix // all that may be dialled; none: every public address
+	Roots       *x509.CertPool // nil: the system's
+	Connections int            // at once
+}
+
+// FetchHeader is a header that the host adds to the requests of one entry.
+type FetchHeader struct{ Name, Value string }
+
+// FetchSecrets is what one call adds to the requests of one entry.
+type FetchSecrets struct {
+	Headers []FetchHeader
+	Secrets []string // values in them that no response may repeat
+	Absent  string   // "{session.x}" that this session has no value for: the entry is closed to it
+}
+
+// Fetch is one fetch capability. It keeps connections between calls.
+type Fetch struct {
+	c       FetchConfig
+	entries []fetchEntry
+}
+
+type fetchEntry struct {
+	FetchAllow
+	transport *http.Transport
+}
+
+// OpenFetch makes the transports. Nothing is dialled.
+func OpenFetch(c FetchConfig) *Fetch {
+	hush()
+	f := &Fetch{c: c}
+	for _, a := range c.Allow {
+		f.entries = append(f.entries, fetchEntry{FetchAllow: a, transport: newTransport(c, a)})
+	}
+	return f
+}
+
+// Close closes the kept connections.
+func (f *Fetch) Close() error {
+	for _, e := range f.entries {
+		e.transport.CloseIdleConnections()
+	}
+	return nil
+}
+
+// Reach bounds the capability for one call: what each entry adds, in the order
+// of the allow list, only the one URL that the grant names (nil: all that the
+// list covers).
+func (f *Fetch) Reach(secrets []FetchSecrets, only *string) *FetchReach {
+	return &FetchReach{Fetch: f, secrets: secrets, only: only}
+}
+
+// FetchReach is a fetch capability within the bounds of one call.
+type FetchReach struct {
+	*Fetch
+	secrets []FetchSecrets
+	only    *string
+}
+
+// Admit is the gate's check of the URL that the grant names, which some method
+// of its entry must reach. Where none is named there is nothing to admit.
+func (f *FetchReach) Admit(context.Context) error {
+	if f.only == nil {
+		return nil
+	}
+	_, err := f.choose("", *f.only)
+	return err
+}
