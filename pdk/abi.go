@@ -8,10 +8,10 @@ import (
 
 // Errors that a tool may want to tell apart, with errors.Is.
 var (
-	// ErrNotAvailable says that there is no such row or file within the reach of this call. Whether it
-	// exists elsewhere is not told.
+	// ErrNotAvailable says that there is no such row, file or folder within the reach of this call, or
+	// that no answer came. Whether it exists elsewhere, and why nothing came, is not told.
 	ErrNotAvailable = errors.New("not available")
-	// ErrDenied says that this tool holds no grant for what it asked.
+	// ErrDenied says that this tool holds no grant for what it asked, or that a URL is not allowed.
 	ErrDenied = errors.New("denied")
 )
 

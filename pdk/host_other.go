@@ -14,3 +14,6 @@ func hostProgress(q, r []byte) uint64      { return outside(q, r) }
 func hostRecordsGet(q, r []byte) uint64    { return outside(q, r) }
 func hostRecordsList(q, r []byte) uint64   { return outside(q, r) }
 func hostRecordsSearch(q, r []byte) uint64 { return outside(q, r) }
+func hostFilesRead(q, r []byte) uint64     { return outside(q, r) }
+func hostFilesList(q, r []byte) uint64     { return outside(q, r) }
+func hostFetchSend(q, r []byte) uint64     { return outside(q, r) }

@@ -40,6 +40,18 @@ func importRecordsList(request unsafe.Pointer, requestLen uint32, response unsaf
 //go:noescape
 func importRecordsSearch(request unsafe.Pointer, requestLen uint32, response unsafe.Pointer, responseCap uint32) uint64
 
+//go:wasmimport files read
+//go:noescape
+func importFilesRead(request unsafe.Pointer, requestLen uint32, response unsafe.Pointer, responseCap uint32) uint64
+
+//go:wasmimport files list
+//go:noescape
+func importFilesList(request unsafe.Pointer, requestLen uint32, response unsafe.Pointer, responseCap uint32) uint64
+
+//go:wasmimport fetch send
+//go:noescape
+func importFetchSend(request unsafe.Pointer, requestLen uint32, response unsafe.Pointer, responseCap uint32) uint64
+
 func hostArguments(q, r []byte) uint64 { return importArguments(at(q), size(q), at(r), size(r)) }
 func hostResult(q, r []byte) uint64    { return importResult(at(q), size(q), at(r), size(r)) }
 func hostError(q, r []byte) uint64     { return importError(at(q), size(q), at(r), size(r)) }
@@ -52,6 +64,10 @@ func hostRecordsList(q, r []byte) uint64 { return importRecordsList(at(q), size(
 func hostRecordsSearch(q, r []byte) uint64 {
 	return importRecordsSearch(at(q), size(q), at(r), size(r))
 }
+
+func hostFilesRead(q, r []byte) uint64 { return importFilesRead(at(q), size(q), at(r), size(r)) }
+func hostFilesList(q, r []byte) uint64 { return importFilesList(at(q), size(q), at(r), size(r)) }
+func hostFetchSend(q, r []byte) uint64 { return importFetchSend(at(q), size(q), at(r), size(r)) }
 
 func at(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }
 
