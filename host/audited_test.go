@@ -59,7 +59,7 @@ func value(rec audit.Record, name string) string {
 // What stands in the log is what the config knows; what somebody wrote is
 // sealed, wherever it came from (A4).
 func TestNothingPersonalInTheLog(t *testing.T) {
-	d := newDesk(t, "", "get_order")
+	d := newDesk(t, "", "get_order", "read_file", "fetch_url")
 	h := d.openAudited(t)
 	s := Session{
 		ID: "loop-marker", Subject: "subject-marker", Tenant: "tenant-marker", Role: "role-marker",
@@ -73,6 +73,8 @@ func TestNothingPersonalInTheLog(t *testing.T) {
 		{Tool: "get_order", Arguments: []byte(`{"name-marker":"argument-marker"}`)},
 		{Tool: "get_order", Arguments: []byte(`argument-marker`)},
 		{Tool: "get_order", Arguments: []byte(`{"order_id":"LK-500000","order_id":"argument-marker"}`)},
+		{Tool: "read_file", Arguments: []byte(`{"path":"argument-marker"}`)},
+		{Tool: "fetch_url", Arguments: []byte(`{"url":"https://track.carrier.example/v1/argument-marker"}`)},
 	} {
 		for _, who := range []Session{s, staff, customer} {
 			h.Call(t.Context(), who, p)
@@ -84,11 +86,11 @@ func TestNothingPersonalInTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	records := d.read(t, audit.Filter{})
-	if len(records) != 2+30+2 {
+	if len(records) != 2+42+2 {
 		t.Errorf("%d entries", len(records))
 	}
 	err := filepath.WalkDir(d.path("var"), func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || filepath.Base(path) == "desk.db" {
+		if err != nil || e.IsDir() || filepath.Ext(path) == ".db" && filepath.Dir(path) == d.path("var") {
 			return err
 		}
 		data, err := os.ReadFile(path)

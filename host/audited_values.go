@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -17,7 +18,7 @@ const (
 	valueAnswers   = "answers"
 	valueReason    = "reason"
 	valueField     = "field"
-	valueRefused   = "refused_uses"
+	valueRequests  = "requests"
 	valueResult    = "result"
 )
 
@@ -78,8 +79,8 @@ func (a *auditRecorder) answered(r *Record) []audit.Value {
 	if r.Field != "" {
 		out = append(out, audit.TextValue(valueField, r.Field))
 	}
-	if refused := refusedUses(r.Uses); refused != nil {
-		out = append(out, audit.Value{Name: valueRefused, JSON: refused, Strict: true})
+	if asked := requests(r.Uses); asked != nil {
+		out = append(out, audit.Value{Name: valueRequests, JSON: asked, Strict: true})
 	}
 	if len(r.Result) > 0 {
 		out = append(out, audit.Value{Name: valueResult, JSON: r.Result, Strict: true})
@@ -87,26 +88,40 @@ func (a *auditRecorder) answered(r *Record) []audit.Value {
 	return out
 }
 
-// refusedUses is what the guest asked for and did not get, in its words.
-func refusedUses(all []Use) []byte {
-	var b []byte
+// maxRequests is how many requests of a guest are sealed one by one; the log
+// counts them all.
+const maxRequests = 200
+
+// requests are those of the guest that it did not get, and those that name a
+// file or URL, in its words.
+func requests(all []Use) []byte {
+	b, kept, more := []byte(`[`), 0, 0
 	for _, u := range all {
-		if u.Reason == "" {
+		if u.Reason == "" && u.Asked == "" {
 			continue
 		}
-		if b == nil {
-			b = []byte(`[`)
-		} else {
+		if kept == maxRequests {
+			more++
+			continue
+		}
+		if kept++; kept > 1 {
 			b = append(b, ',')
 		}
 		b = append(b, '{')
-		for _, field := range []struct{ name, value string }{{"capability", u.Capability}, {"function", u.Function}, {"status", u.Status}, {"reason", u.Reason}} {
-			b = appendMember(b, field.name, field.value)
+		for _, field := range []struct{ name, value string }{
+			{"capability", u.Capability}, {"function", u.Function}, {"status", u.Status}, {"asked", u.Asked}, {"reason", u.Reason},
+		} {
+			if field.value != "" {
+				b = appendMember(b, field.name, field.value)
+			}
 		}
 		b = append(b, '}')
 	}
-	if b == nil {
+	switch {
+	case kept == 0:
 		return nil
+	case more > 0:
+		b = fmt.Appendf(b, `,{"more":%d}`, more)
 	}
 	return append(b, ']')
 }

@@ -33,7 +33,10 @@ func (h *Host) checkCaller(ctx context.Context, c checked) (asked, error) {
 	}
 	a := asked{checked: c, scopes: make([][]string, len(c.tool.grants))}
 	for i, g := range c.tool.grants {
-		want, absent := g.scope(c.session)
+		if g.records == nil {
+			continue
+		}
+		want, absent := g.records.scope(c.session)
 		if absent != nil {
 			return asked{}, c.notAvailable(absent.Else, g, absent.Place, g.Capability+": the session has no value for "+absent.Is.String())
 		}
@@ -69,20 +72,6 @@ func (h *Host) mayUse(ctx context.Context, s Session, t *tool) error {
 	return nil
 }
 
-// scope gives the values that the grant's scope columns must have, or the
-// first clause for which the session has none: a value that is absent or empty
-// refuses before any query.
-func (g *grant) scope(s Session) (want []string, absent *config.Clause) {
-	for i, clause := range g.clauses {
-		v, ok := clause.Is.Render(s.value)
-		if !ok || v == "" {
-			return nil, &g.clauses[i]
-		}
-		want = append(want, v)
-	}
-	return want, nil
-}
-
 // rows looks up every argument that a grant names, all of them, and then
 // refuses by the first that is not within scope.
 func (a *asked) rows(ctx context.Context) error {
@@ -90,20 +79,20 @@ func (a *asked) rows(ctx context.Context) error {
 	defer cancel()
 	var first error
 	for i, g := range a.tool.grants {
-		if g.only == "" {
+		if g.records == nil || g.only == "" {
 			continue
 		}
 		key, _ := a.argument(g.only)
-		verdict, err := g.records.Check(ctx, key, a.scopes[i])
+		verdict, err := g.records.records.Check(ctx, key, a.scopes[i])
 		switch {
 		case first != nil:
 		case err != nil:
 			first = &Refusal{Gate: GateCaller, Code: codeUnavailable, Place: g.Place, Reason: err.Error()}
 		case !verdict.Found:
-			first = a.notAvailable(codeNotFound, g, g.Place, g.missing)
+			first = a.notAvailable(codeNotFound, g, g.Place, g.records.missing)
 		case !verdict.Within():
-			clause := &g.clauses[verdict.Failed]
-			first = a.notAvailable(clause.Else, g, clause.Place, g.failing[verdict.Failed])
+			clause := &g.records.config.Scope[verdict.Failed]
+			first = a.notAvailable(clause.Else, g, clause.Place, g.records.failing[verdict.Failed])
 		}
 	}
 	return first
@@ -129,25 +118,27 @@ func (c *checked) shownArgument(name string) string {
 // notAvailable refuses in the words that the tool has for every row that this
 // session may not see, whatever the reason.
 func (c *checked) notAvailable(code string, g *grant, at config.Place, reason string) error {
-	words, ok := c.tool.NotAvailable.Render(func(ref config.Ref) (string, bool) { return c.argument(ref.Name) })
-	if !ok {
-		words = wordsNotAvailable
-	}
-	return &Refusal{
-		Gate: GateCaller, Code: code, Field: g.only, Place: at, words: words,
-		Reason: reason,
-	}
+	return &Refusal{Gate: GateCaller, Code: code, Field: g.only, Place: at, words: c.wordsFor(), Reason: reason}
+}
+
+// wordsFor are the tool's own for what is not available; "": the code's.
+func (c *checked) wordsFor() string {
+	words, _ := c.tool.NotAvailable.Render(func(ref config.Ref) (string, bool) { return c.argument(ref.Name) })
+	return words
 }
 
 func (a *asked) describe() string {
 	parts := []string{"role " + a.session.Role + " may call"}
 	for i, g := range a.tool.grants {
+		if g.records == nil {
+			continue
+		}
 		what := "any row"
 		if g.only != "" {
 			what = a.shownArgument(g.only)
 		}
 		var within []string
-		for j, clause := range g.clauses {
+		for j, clause := range g.records.config.Scope {
 			within = append(within, clause.Column+" = "+a.scopes[i][j])
 		}
 		if len(within) == 0 {

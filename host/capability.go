@@ -1,15 +1,18 @@
 package host
 
 import (
-	"fmt"
+	"context"
+	"errors"
 	"strings"
 
 	"github.com/toolhost/toolhost/capabilities"
 )
 
 // Gate 4, capability: what the guest of this call can reach is settled here,
-// from the grants, the session's scope and the arguments, before it starts.
-// The guest asks by name; a name that is not in reach does not exist for it (I9).
+// from the grants, the session and the arguments, before it starts. A path or
+// URL that an argument of a grant holds is admitted by the check that the host
+// functions use (I13). The guest asks by name; a name that is not in reach does
+// not exist for it (I9).
 
 // bounded is a call whose reach is settled.
 type bounded struct {
@@ -17,34 +20,40 @@ type bounded struct {
 	reach map[string]map[string]capabilities.Reach // kind, capability
 }
 
-func (h *Host) checkCapability(a asked) (bounded, error) {
+func (h *Host) checkCapability(ctx context.Context, a asked) (bounded, error) {
+	ctx, cancel := context.WithTimeout(ctx, gateTime)
+	defer cancel()
 	b := bounded{asked: a, reach: map[string]map[string]capabilities.Reach{}}
+	var reached []string
 	for i, g := range a.tool.grants {
-		var only *string
-		if g.only != "" {
-			key, _ := a.argument(g.only)
-			only = &key
+		reach, shown, err := g.of.reach(ctx, &a, i)
+		if err != nil {
+			return bounded{}, a.denied(g, err)
 		}
 		if b.reach[g.kind.Name] == nil {
 			b.reach[g.kind.Name] = map[string]capabilities.Reach{}
 		}
-		b.reach[g.kind.Name][g.Capability] = g.records.Reach(a.scopes[i], only)
+		b.reach[g.kind.Name][g.Capability] = reach
+		reached = append(reached, g.Capability+": "+shown)
 	}
-	a.trail.ok(GateCapability, b.describe())
+	if len(reached) == 0 {
+		reached = []string{"reaches nothing"}
+	}
+	a.trail.ok(GateCapability, strings.Join(reached, "; "))
 	return b, nil
 }
 
-func (b *bounded) describe() string {
-	var parts []string
-	for _, g := range b.tool.grants {
-		rows := "all rows in scope"
-		if g.only != "" {
-			rows = "the one row " + b.shownArgument(g.only)
-		}
-		parts = append(parts, fmt.Sprintf("%s: %s of %s, %s", g.Capability, count(len(g.columns), "column"), g.table, rows))
+// denied refuses by what the check of a capability said. The model hears the
+// same words whatever it was: what is not there, what is a link and what lies
+// outside are alike to it.
+func (a *asked) denied(g *grant, err error) error {
+	var d *capabilities.Denial
+	if !errors.As(err, &d) {
+		return &Refusal{Gate: GateCapability, Code: codeUnavailable, Place: g.Place, Reason: g.Capability + ": " + err.Error()}
 	}
-	if len(parts) == 0 {
-		return "reaches nothing"
+	code := codeFileDenied
+	if g.kind.Name == "fetch" {
+		code = codeFetchDenied
 	}
-	return strings.Join(parts, "; ")
+	return &Refusal{Gate: GateCapability, Code: code, Field: g.only, Place: g.Place, Reason: g.Capability + ": " + d.Text, words: a.wordsFor()}
 }

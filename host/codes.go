@@ -20,6 +20,8 @@ const (
 	codeForbidden        = "forbidden"
 	codeNotFound         = "not_found"
 	codeUnavailable      = "unavailable"
+	codeFileDenied       = "file_denied"
+	codeFetchDenied      = "fetch_denied"
 	codeDeadline         = "deadline"
 	codeOutOfMemory      = "out_of_memory"
 	codeTooManyHostCalls = "too_many_host_calls"
@@ -46,6 +48,9 @@ func Codes() []Code {
 		{codeForbidden, GateCaller, Refused, "the session's role may not use this tool now", "after the role changes", "an operator: callers or the directory", wordsUnknownTool},
 		{codeNotFound, GateCaller, Refused, "no row has the key that an argument names", "after the row exists", "the model: another key", ""},
 		{codeUnavailable, GateCaller, Refused, "the directory or a table could not be read; of the directory the model hears what it hears of unknown_tool", "yes", "an operator: the database", wordsUnavailable},
+		{codeFileDenied, GateCapability, Refused, "a path is not one that a files capability admits for this session: it leads elsewhere, is a link, is no regular file or is not there; or the session has no folder that can be opened", "after the file exists", "the model: another path; the record has the reason", "That file is not available."},
+		{codeFetchDenied, GateCapability, Refused, "no allow entry of a fetch capability covers the URL, or the session lacks a value that its headers need", "no", "the model: another URL, or an operator: the allow list", "That address may not be fetched."},
+		{codeUnavailable, GateCapability, Refused, "the file system could not be read: too many open files, or an error of the disk", "yes", "an operator: the file system", wordsUnavailable},
 		{codeDeadline, GatePlugin, Failed, "the guest did not end within limits.time", "perhaps", "the tool's author, or limits.time", "The tool took too long and was stopped."},
 		{codeOutOfMemory, GatePlugin, Failed, "the guest asked for more than limits.memory and ended", "perhaps", "the tool's author, or limits.memory", wordsFailed},
 		{codeTooManyHostCalls, GatePlugin, Failed, "the guest made more host calls than limits.host_calls", "no", "the tool's author, or limits.host_calls", wordsFailed},

@@ -36,4 +36,6 @@
 //	I10  A call is recorded before its guest starts and before its answer leaves; what cannot be recorded is refused.
 //	I11  A config loads whole or not at all, and does not change afterwards.
 //	I12  Every call starts from a state that no earlier call has touched.
+//	I13  A capability has one check with two callers: what the gate admits of an argument and what the
+//	     host function gives to a guest is decided by the same code.
 package host

@@ -7,12 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	_ "modernc.org/sqlite"
 
-	"github.com/toolhost/toolhost/host/goplugin"
+	"github.com/toolhost/toolhost/host/hosttest"
 )
 
 // A desk is a folder with a config, a database and plugins, as an operator has it.
@@ -31,7 +30,8 @@ func newDesk(t testing.TB, config string, plugins ...string) *desk {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config = string(raw)
+		config = hosttest.OnlyTools(string(raw), plugins...)
+		d.notices(t)
 	}
 	d.write(t, "config.toml", config)
 	for _, name := range plugins {
@@ -60,12 +60,25 @@ func (d *desk) write(t testing.TB, name, text string) {
 	}
 }
 
+// notices makes what else the config of the root opens.
+func (d *desk) notices(t testing.TB) {
+	t.Helper()
+	d.write(t, "var/tickets/T-24011/chairs.txt", "One of the four chairs came with a broken leg.\n")
+	d.sqlIn(t, "notices.db", `CREATE TABLE notices (id TEXT NOT NULL PRIMARY KEY, owner_id TEXT NOT NULL, published_on TEXT NOT NULL, content TEXT NOT NULL) STRICT;
+		INSERT INTO notices VALUES ('D1', 'u-alice', '2026-09-10', '读书会'), ('D3', 'u-bob', '2026-09-16', '读书会')`)
+}
+
 func (d *desk) sql(t testing.TB, statement string) {
+	t.Helper()
+	d.sqlIn(t, "desk.db", statement)
+}
+
+func (d *desk) sqlIn(t testing.TB, file, statement string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Join(d.dir, "var"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open("sqlite", filepath.Join(d.dir, "var", "desk.db"))
+	db, err := sql.Open("sqlite", filepath.Join(d.dir, "var", file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,39 +88,14 @@ func (d *desk) sql(t testing.TB, statement string) {
 	}
 }
 
-// guests holds each plugin that this process has built.
-var guests sync.Map // name -> func() ([]byte, error)
-
 func (d *desk) plugin(t testing.TB, name string) {
 	t.Helper()
-	source := filepath.Join("..", "plugins", name)
-	if _, err := os.Stat(source); err != nil {
-		source = filepath.Join("..", "plugins", "hostile", name)
-	}
-	build, _ := guests.LoadOrStore(name, sync.OnceValues(func() ([]byte, error) { return buildGuest(source) }))
-	wasm, err := build.(func() ([]byte, error))()
+	guest, err := hosttest.Build("..", name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	contract, err := os.ReadFile(filepath.Join(source, "contract.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.write(t, "plugins/"+name+"/plugin.wasm", string(wasm))
-	d.write(t, "plugins/"+name+"/contract.json", string(contract))
-}
-
-func buildGuest(source string) ([]byte, error) {
-	dir, err := os.MkdirTemp("", "toolhost-guest")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "plugin.wasm")
-	if said, err := goplugin.Build(context.Background(), source, out); err != nil {
-		return nil, fmt.Errorf("build %s: %w\n%s", source, err, said)
-	}
-	return os.ReadFile(out)
+	d.write(t, "plugins/"+name+"/plugin.wasm", string(guest.Module))
+	d.write(t, "plugins/"+name+"/contract.json", string(guest.Contract))
 }
 
 func (d *desk) open(t testing.TB) *Host {

@@ -117,7 +117,7 @@ func (g *guest) capability(ctx context.Context, module, function string, request
 	}
 	use := Use{
 		Capability: cut(g.hide.text([]byte(name)), 64), Function: module + "." + function,
-		Status: answer.Status.Word(), Reason: g.hide.text([]byte(answer.Reason)),
+		Status: answer.Status.Word(), Asked: g.hide.text([]byte(answer.Asked)), Reason: g.hide.text([]byte(answer.Reason)),
 	}
 	if err != nil {
 		use.Status, use.Reason = codeUnavailable, err.Error()

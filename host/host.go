@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"time"
@@ -21,7 +22,8 @@ type Host struct {
 	config    *config.Config
 	tools     map[string]*tool
 	databases map[string]*capabilities.Database
-	directory *directory // nil: none
+	closers   []io.Closer // of what capabilities hold open
+	directory *directory  // nil: none
 	recorder  Recorder
 	audit     *auditRecorder // nil where Options.Recorder took its place
 	log       hclog.Logger
@@ -84,7 +86,7 @@ func (h *Host) admit(ctx context.Context, s Session, p Proposal, rec *Record, t 
 		return bounded{}, err
 	}
 	t.none(GateRules, "no rules can be configured yet") // 3 rules
-	reach, err := h.checkCapability(asked)              // 4 capability
+	reach, err := h.checkCapability(ctx, asked)         // 4 capability
 	if err != nil {
 		return bounded{}, err
 	}
@@ -266,8 +268,8 @@ func (h *Host) Close() error {
 			errs = append(errs, t.module.Close(context.Background()))
 		}
 	}
-	for _, db := range h.databases {
-		errs = append(errs, db.Close())
+	for _, c := range h.closers {
+		errs = append(errs, c.Close())
 	}
 	if h.audit != nil {
 		errs = append(errs, h.audit.Close())

@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/stricturl"
 )
 
 // I6: whether a row is missing, another customer's or another shop's, the
@@ -90,9 +93,12 @@ func TestZeroValuesDeny(t *testing.T) {
 	if (Outcome{}).State != Refused {
 		t.Error("the zero outcome is no refusal")
 	}
-	var g grant
-	if want, absent := g.scope(Session{}); len(want) != 0 || absent != nil {
-		t.Error("a grant without clauses has some")
+	if _, err := (&filesGrant{config: &config.Files{}}).folder(Session{}); err == nil {
+		t.Error("files without a folder reach one")
+	}
+	var u stricturl.URL
+	if u.Covers(stricturl.URL{Scheme: "https", Host: "a.example", Port: 443, Path: "/"}) {
+		t.Error("the zero URL covers one")
 	}
 	d := newDesk(t, `[tools.get_order]
 plugin = "plugins/get_order"

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"path/filepath"
 	"slices"
 	"time"
@@ -29,6 +30,7 @@ type Options struct {
 	Cache    string                      // folder for compiled modules, of mode 0700; "": none
 	Clock    func() time.Time            // nil: time.Now
 	NewID    func() string               // nil: crypto/rand
+	Resolver *net.Resolver               // of the names that guests fetch from; nil: the system's
 }
 
 // Open loads a config whole: databases, contracts, modules. Where anything is
@@ -43,10 +45,10 @@ func Open(ctx context.Context, path string, o Options) (*Host, error) {
 		return nil, err
 	}
 	h := newHost(c, o)
-	l := &loader{host: h, records: map[string]*capabilities.Records{}}
+	l := newLoader(h, o.Resolver)
 	l.openDatabases(ctx)
 	l.openDirectory(ctx)
-	l.openRecords(ctx)
+	l.openCapabilities(ctx)
 	l.readTools()
 	if len(l.faults) == 0 {
 		l.compile(ctx, o.Cache)
@@ -69,7 +71,7 @@ func Open(ctx context.Context, path string, o Options) (*Host, error) {
 // so that its author sees everything at once.
 func furtherFaults(faults *config.Faults) error {
 	if c := faults.Partial(); c != nil {
-		l := &loader{host: newHost(c, Options{})}
+		l := newLoader(newHost(c, Options{}), nil)
 		l.readTools()
 		faults.List = inOrder(append(faults.List, l.faults...))
 	}
@@ -124,9 +126,20 @@ func (h *Host) recordLoad(program string) error {
 
 // A loader gathers every fault of a load.
 type loader struct {
-	host    *Host
-	records map[string]*capabilities.Records
-	faults  []config.Fault
+	host     *Host
+	resolver *net.Resolver
+	records  map[string]*capabilities.Records
+	files    map[string]*capabilities.Files
+	fetch    map[string]*capabilities.Fetch
+	roots    map[string]rootsFile // by path
+	faults   []config.Fault
+}
+
+func newLoader(h *Host, resolver *net.Resolver) *loader {
+	return &loader{
+		host: h, resolver: resolver, records: map[string]*capabilities.Records{}, files: map[string]*capabilities.Files{},
+		fetch: map[string]*capabilities.Fetch{}, roots: map[string]rootsFile{},
+	}
 }
 
 func (l *loader) fault(at config.Place, format string, args ...any) {
@@ -141,6 +154,7 @@ func (l *loader) openDatabases(ctx context.Context) {
 			continue
 		}
 		l.host.databases[d.Name] = db
+		l.host.closers = append(l.host.closers, db)
 	}
 }
 
@@ -154,35 +168,6 @@ func (l *loader) openDirectory(ctx context.Context) {
 		l.fault(d.At("table"), "[directory] table: %v", err)
 	}
 	l.host.directory = opened
-}
-
-func (l *loader) openRecords(ctx context.Context) {
-	for _, c := range l.host.config.Capabilities {
-		r := c.Records
-		if r == nil || l.host.databases[r.Database] == nil {
-			continue
-		}
-		if len(r.Scope) == 0 && !r.Everyone { // I2; a loaded config never has it
-			l.fault(c.Place, "[capabilities.%s] has no scope", c.Name)
-		}
-		rc := capabilities.RecordsConfig{
-			Name: c.Name, Table: r.Table, Key: r.Key, Columns: r.Columns,
-			Types: map[string]capabilities.ColumnType{}, MaxRows: r.MaxRows, MaxBytes: r.MaxBytes,
-		}
-		for name, t := range r.Types {
-			rc.Types[name] = capabilities.ColumnType{Name: t.Name, Places: t.Places}
-		}
-		for _, clause := range r.Scope {
-			rc.Scope = append(rc.Scope, clause.Column)
-		}
-		opened, faults := capabilities.OpenRecords(ctx, l.host.databases[r.Database], rc)
-		for _, f := range faults {
-			l.fault(c.At(f.Key), "[capabilities.%s] %s: %s", c.Name, f.Key, f.Text)
-		}
-		if opened != nil {
-			l.records[c.Name] = opened
-		}
-	}
 }
 
 // shown is a path as faults show it: beside the config, as the config was named.

@@ -40,20 +40,12 @@ func (l *loader) readTool(t *tool) {
 // readGrant resolves one grant. One that the config has no sound capability
 // for is a fault of the config, and was told.
 func (l *loader) readGrant(t *tool, cg config.Grant) {
-	for _, c := range l.host.config.Capabilities {
-		if c.Name != cg.Capability || c.Records == nil {
-			continue
+	for i := range l.host.config.Capabilities {
+		if c := &l.host.config.Capabilities[i]; c.Name == cg.Capability {
+			if g := l.newGrant(cg, c); g != nil {
+				t.grants = append(t.grants, g)
+			}
 		}
-		kind, _ := capabilities.KindNamed(c.Kind)
-		g := &grant{
-			Grant: cg, kind: kind, records: l.records[c.Name],
-			table: c.Records.Database + "." + c.Records.Table, columns: c.Records.Columns, clauses: c.Records.Scope,
-		}
-		if cg.Only != nil {
-			g.only = cg.Only.Name
-		}
-		g.reasons()
-		t.grants = append(t.grants, g)
 	}
 }
 

@@ -31,9 +31,35 @@ type resolvedDirectory struct {
 
 type resolvedGrant struct {
 	Capability string           `json:"capability"`
+	Fetch      *resolvedFetch   `json:"fetch,omitzero"`
+	Files      *resolvedFiles   `json:"files,omitzero"`
 	Kind       string           `json:"kind"`
 	Only       string           `json:"only"`
 	Records    *resolvedRecords `json:"records,omitzero"`
+}
+
+type resolvedFiles struct {
+	Everyone bool   `json:"everyone"`
+	Folder   string `json:"folder"`
+	MaxBytes int64  `json:"max_bytes"`
+	MaxFiles int    `json:"max_files"`
+	Root     string `json:"root"`
+}
+
+type resolvedFetch struct {
+	Allow    []resolvedAllow `json:"allow"`
+	MaxBytes int64           `json:"max_bytes"`
+	TimeMS   int64           `json:"time_ms"`
+}
+
+type resolvedAllow struct {
+	Addresses   []string          `json:"addresses"`
+	Connections int               `json:"connections"`
+	Headers     map[string]string `json:"headers"` // as the config has them
+	MayEcho     []string          `json:"may_echo"`
+	Methods     []string          `json:"methods"`
+	Roots       string            `json:"roots"` // digest of the file
+	URL         string            `json:"url"`
 }
 
 type resolvedRecords struct {
@@ -83,21 +109,7 @@ func (h *Host) resolve(t *tool) Policy {
 	}
 	for _, g := range t.grants {
 		one := resolvedGrant{Capability: g.Capability, Kind: g.kind.Name, Only: g.only}
-		for _, c := range h.config.Capabilities {
-			if c.Name == g.Capability && c.Records != nil {
-				rec := c.Records
-				one.Records = &resolvedRecords{
-					Columns: rec.Columns, Database: h.databaseShown(rec.Database), Everyone: rec.Everyone, Key: rec.Key,
-					MaxBytes: rec.MaxBytes, MaxRows: rec.MaxRows, Table: rec.Table, Types: map[string]resolvedColumn{},
-				}
-				for name, kind := range rec.Types {
-					one.Records.Types[name] = resolvedColumn{Name: kind.Name, Places: kind.Places}
-				}
-				for _, clause := range rec.Scope {
-					one.Records.Scope = append(one.Records.Scope, resolvedClause{Column: clause.Column, Else: clause.Else, Is: clause.Is.String()})
-				}
-			}
-		}
+		g.of.resolve(h, &one)
 		r.Grants = append(r.Grants, one)
 	}
 	text, err := json.Marshal(r, json.Deterministic(true))

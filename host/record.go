@@ -67,6 +67,7 @@ type Use struct {
 	Capability string // as the guest named it, shortened
 	Function   string // "records.get"
 	Status     string
+	Asked      string // the file, URL or key that it named, shortened
 	Reason     string // why the status is not ok
 }
 

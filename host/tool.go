@@ -5,9 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
-	"github.com/toolhost/toolhost/capabilities"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/contract"
 	"github.com/toolhost/toolhost/host/sandbox"
@@ -27,30 +25,6 @@ type tool struct {
 	policy       Policy
 }
 
-// A grant is one capability given to one tool, with what narrows it.
-type grant struct {
-	config.Grant
-	kind    capabilities.Kind
-	records *capabilities.Records
-	table   string
-	columns []string
-	clauses []config.Clause
-	only    string // the argument that names the one row; "": all within scope
-
-	// The reasons of a refusal, written at load: to choose one costs the same
-	// whichever it is (I6).
-	missing string
-	failing []string // by clause
-}
-
-// reasons writes missing and failing.
-func (g *grant) reasons() {
-	g.missing = g.Capability + ": no row has this key"
-	for _, c := range g.clauses {
-		g.failing = append(g.failing, g.Capability+": the row's "+c.Column+" is not "+shownValue(c.Is))
-	}
-}
-
 // Tool is what a model sees of a tool, and its effect.
 type Tool struct {
 	Name        string
@@ -64,15 +38,25 @@ type Tool struct {
 // Report is what check says of one loaded tool.
 type Report struct {
 	Name    string
-	Module  string   // digest
+	Module  string // digest
+	Policy  Policy
 	Size    int      // bytes of the module
 	Imports []string // of functions that toolhost offers, sorted
 	WASI    int      // how many functions of WASI it imports: clocks, random, output
 	Callers []string // the roles that may call it
 	Decided []string // those of them that the directory gives and takes
-	Reaches []string
+	Effect  string   // "read" or "write"
+	Reaches []Reach
 	Codes   []string // that the config names itself
 	Stale   bool     // a source file beside the module is newer than it
+}
+
+// Reach is one thing that a tool can reach.
+type Reach struct {
+	Capability string
+	Kind       string
+	By         []string // the functions of the kind that the module imports; none: the gates alone use the grant
+	Sentence   string   // what is reached, of whom and how far, for a reviewer
 }
 
 // Reports gives a report of each tool, in the order of the config.
@@ -80,7 +64,7 @@ func (h *Host) Reports() []Report {
 	var out []Report
 	for _, ct := range h.config.Tools {
 		t := h.tools[ct.Name]
-		r := Report{Name: t.Name, Module: t.manifest.Digest, Size: t.manifest.Size, Callers: t.Callers}
+		r := Report{Name: t.Name, Effect: t.Effect, Policy: t.policy, Module: t.manifest.Digest, Size: t.manifest.Size, Callers: t.Callers}
 		for _, role := range t.Callers {
 			if h.directory != nil && h.directory.decides(role) {
 				r.Decided = append(r.Decided, role)
@@ -89,10 +73,12 @@ func (h *Host) Reports() []Report {
 		r.Imports, r.WASI = t.imports()
 		r.Stale = t.stale()
 		for _, g := range t.grants {
-			r.Reaches = append(r.Reaches, g.sentence())
-			for _, c := range g.clauses {
-				if !slices.Contains(r.Codes, c.Else) {
-					r.Codes = append(r.Codes, c.Else)
+			for _, sentence := range g.of.sentences(g.only) {
+				r.Reaches = append(r.Reaches, Reach{Capability: g.Capability, Kind: g.kind.Name, By: g.by(r.Imports), Sentence: sentence})
+			}
+			for _, code := range g.codes() {
+				if !slices.Contains(r.Codes, code) {
+					r.Codes = append(r.Codes, code)
 				}
 			}
 		}
@@ -136,20 +122,4 @@ func (t *tool) imports() (own []string, wasi int) {
 	}
 	slices.Sort(own)
 	return own, wasi
-}
-
-// sentence says what a grant reaches, in words that a reviewer can sign.
-func (g *grant) sentence() string {
-	s := g.Capability + ": " + count(len(g.columns), "column") + " of " + g.table + " (" + strings.Join(g.columns, ", ") + ")"
-	if g.only != "" {
-		s += ", the one row named by " + g.only
-	}
-	if len(g.clauses) == 0 {
-		return s + ", for everyone"
-	}
-	var within []string
-	for _, c := range g.clauses {
-		within = append(within, c.Column+" = "+shownValue(c.Is))
-	}
-	return s + ", where " + strings.Join(within, " and ")
 }

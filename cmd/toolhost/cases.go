@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
@@ -16,9 +18,13 @@ import (
 type caseFile struct {
 	System   string                                  `json:"system"`
 	Tool     string                                  `json:"tool"`
+	Tools    map[string]struct{ Effect string }      `json:"tools"` // what a file of several tools says of each
 	Sessions map[string]map[string]string            `json:"sessions"`
 	Records  map[string][]map[string]json.RawMessage `json:"records"`
 	Calls    []caseCall                              `json:"calls"`
+
+	path   string
+	writes int // calls that are left out: this version has no tools that write
 }
 
 type caseCall struct {
@@ -31,6 +37,7 @@ type caseCall struct {
 	ModelSees    []string `json:"model_sees"`
 	ModelMustNot []string `json:"model_must_not_see"`
 	SameWords    string   `json:"same_words"`
+	IDs          []string `json:"ids"` // of what is found, in any order; nil: nothing is said of them
 	GuestRuns    *bool    `json:"guest_runs"`
 }
 
@@ -48,7 +55,28 @@ func readCases(path string) (*caseFile, error) {
 			f.Calls[i].Tool = f.Tool
 		}
 	}
+	all := len(f.Calls)
+	f.Calls = slices.DeleteFunc(f.Calls, func(c caseCall) bool { return f.Tools[c.Tool].Effect == "write" })
+	f.writes = all - len(f.Calls)
 	return &f, nil
+}
+
+// demoCases are the files that the demo decides, all on one config.
+func demoCases() []string {
+	return []string{"testdata/cases/orders.json", "testdata/cases/notices.json", "testdata/cases/desk.json"}
+}
+
+func readDemoCases(root string) ([]*caseFile, error) {
+	var files []*caseFile
+	for _, path := range demoCases() {
+		f, err := readCases(filepath.Join(root, path))
+		if err != nil {
+			return nil, err
+		}
+		f.path = path
+		files = append(files, f)
+	}
+	return files, nil
 }
 
 func (f *caseFile) session(name string) host.Session {
@@ -98,6 +126,9 @@ func (k *caseCheck) differences(c caseCall, o host.Outcome, guestRan bool) []str
 	if c.GuestRuns != nil && *c.GuestRuns != guestRan {
 		out = append(out, fmt.Sprintf("a guest ran: %t", guestRan))
 	}
+	if c.IDs != nil {
+		want("the list of ids", strings.Join(idsIn(o.Result), " "), or(strings.Join(slices.Sorted(slices.Values(c.IDs)), " "), "none"))
+	}
 	if c.SameWords != "" {
 		words := strings.ReplaceAll(string(o.Result), askedID(c), "ID")
 		if first, ok := k.words[c.SameWords]; ok {
@@ -106,6 +137,28 @@ func (k *caseCheck) differences(c caseCall, o host.Outcome, guestRan bool) []str
 		k.words[c.SameWords] = words
 	}
 	return out
+}
+
+// idsIn gives the member id of each object in the arrays of a result, sorted;
+// "none" where there is none.
+func idsIn(result []byte) []string {
+	v, err := strictjson.Read(result, strictjson.Default(len(result)))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var ids []string
+	for _, member := range v.Members() {
+		for _, item := range member.Items() {
+			if id, ok := item.TextAt("id"); ok {
+				ids = append(ids, id)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return []string{"none"}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // askedID is the one argument of a case whose words must be the same as others'.

@@ -29,9 +29,9 @@ exit     0 nothing is wrong, 2 something is`,
 			}
 			defer h.Close()
 			for _, r := range h.Reports() {
-				fmt.Fprintf(c.stdout, "%s  read, called by %s\n", r.Name, callers(r))
+				fmt.Fprintf(c.stdout, "%s  %s, called by %s\n", r.Name, r.Effect, callers(r))
 				for _, reach := range r.Reaches {
-					fmt.Fprintf(c.stdout, "  reaches  %s\n", reach)
+					fmt.Fprintf(c.stdout, "  reaches  %s: %s\n", reach.Capability, reach.Sentence)
 				}
 				if len(r.Reaches) == 0 {
 					fmt.Fprintln(c.stdout, "  reaches  nothing")

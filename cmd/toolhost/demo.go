@@ -14,20 +14,16 @@ import (
 	"github.com/toolhost/toolhost/host/config"
 )
 
-const (
-	demoCases    = "testdata/cases/orders.json"
-	demoDatabase = "desk"
-	demoMark     = "made-by-toolhost-demo" // the file in var/ that says who made it
-)
+const demoMark = "made-by-toolhost-demo" // the file in var/ that says who made it
 
 func (c *cli) demoCommand() *cobra.Command {
 	return &cobra.Command{
 		DisableFlagsInUseLine: true,
 		Use:                   "demo",
-		Short:                 "Build the example plugin, fill a database, and decide the recorded proposals",
-		Long: `Runs in a checkout of toolhost, with nothing but Go: builds the example plugin to
-WebAssembly, makes var/ anew with an embedded database, and decides the recorded
-proposals of testdata/cases/orders.json one after another. "call" works on it afterwards.
+		Short:                 "Build the example plugins, fill databases, and decide the recorded proposals",
+		Long: `Runs in a checkout of toolhost, with nothing but Go: builds the example plugins to
+WebAssembly, makes var/ anew with embedded databases and files, and decides the recorded
+proposals of testdata/cases one after another. "call" works on it afterwards.
 
 exit     0 every decision is as recorded, 3 one differs, 1 host error, 2 usage or config`,
 		Example: `  go run ./cmd/toolhost demo`,
@@ -41,7 +37,7 @@ func (c *cli) demo(ctx context.Context) error {
 	if err != nil {
 		return &status{code: exitUsage, err: fmt.Errorf("%w\nthe demo runs in a checkout of toolhost", err)}
 	}
-	f, err := readCases(filepath.Join(conf.Dir, demoCases))
+	cases, err := readDemoCases(conf.Dir)
 	if err != nil {
 		return &status{code: exitUsage, err: fmt.Errorf("%w\nthe demo runs in a checkout of toolhost", err)}
 	}
@@ -54,7 +50,7 @@ func (c *cli) demo(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.makeVar(ctx, conf, f); err != nil {
+	if err := c.makeVar(ctx, conf, cases); err != nil {
 		return err
 	}
 	h, err := c.open(ctx)
@@ -62,13 +58,18 @@ func (c *cli) demo(ctx context.Context) error {
 		return err
 	}
 	defer h.Close()
-	return c.decideCases(ctx, h, f)
+	return c.decideAll(ctx, h, cases)
 }
 
 // makeVar makes var/ anew. It takes away only what it made itself: a folder
 // with its mark in it.
-func (c *cli) makeVar(ctx context.Context, conf *config.Config, f *caseFile) error {
+func (c *cli) makeVar(ctx context.Context, conf *config.Config, cases []*caseFile) error {
 	folder := filepath.Join(conf.Dir, "var")
+	for _, d := range conf.Databases {
+		if d.File != filepath.Join(folder, filepath.Base(d.File)) {
+			return usage("[databases.%s] lies outside var/, where the demo does not write", d.Name)
+		}
+	}
 	info, err := os.Lstat(folder)
 	switch {
 	case err == nil:
@@ -82,36 +83,45 @@ func (c *cli) makeVar(ctx context.Context, conf *config.Config, f *caseFile) err
 	case !errors.Is(err, os.ErrNotExist):
 		return &status{code: exitHost, err: err}
 	}
-	for _, d := range conf.Databases {
-		if d.Name != demoDatabase {
-			continue
-		}
-		if rel, err := filepath.Rel(folder, d.File); err != nil || strings.HasPrefix(rel, "..") {
-			return usage("[databases.%s] lies outside var/, where the demo does not write", d.Name)
-		}
-		if err := os.MkdirAll(filepath.Dir(d.File), 0o700); err != nil {
-			return &status{code: exitHost, err: err}
-		}
-		mark := "The demo made this folder and makes it anew at each run.\n"
-		if err := os.WriteFile(filepath.Join(folder, demoMark), []byte(mark), 0o600); err != nil {
-			return &status{code: exitHost, err: err}
-		}
-		if err := fillDesk(ctx, d.File, f); err != nil {
-			return &status{code: exitHost, err: fmt.Errorf("%s: %w", d.File, err)}
-		}
-		fmt.Fprintf(c.stderr, "filled   var/%s\n\n", filepath.Base(d.File))
-		return nil
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return &status{code: exitHost, err: err}
 	}
-	return usage("the config names no database %q for the demo to fill", demoDatabase)
+	mark := "The demo made this folder and makes it anew at each run.\n"
+	if err := os.WriteFile(filepath.Join(folder, demoMark), []byte(mark), 0o600); err != nil {
+		return &status{code: exitHost, err: err}
+	}
+	if err := fillVar(ctx, folder, cases); err != nil {
+		return &status{code: exitHost, err: fmt.Errorf("%s: %w", folder, err)}
+	}
+	fmt.Fprintf(c.stderr, "filled   var/desk.db, var/notices.db, var/tickets\n\n")
+	return nil
 }
 
-func (c *cli) decideCases(ctx context.Context, h *host.Host, f *caseFile) error {
-	check := caseCheck{words: map[string]string{}}
-	same := 0
-	for i, call := range f.Calls {
-		if i > 0 {
-			fmt.Fprintln(c.stdout)
+// decideAll decides the files of recorded proposals one after another.
+func (c *cli) decideAll(ctx context.Context, h *host.Host, cases []*caseFile) error {
+	var sums []string
+	differs := false
+	for _, f := range cases {
+		same := c.decideCases(ctx, h, f)
+		sum := fmt.Sprintf("%d of %d decisions as recorded in %s", same, len(f.Calls), f.path)
+		if f.writes > 0 {
+			sum += fmt.Sprintf("; %s that write are left out: no tool that writes loads yet", count(f.writes, "proposal"))
 		}
+		sums = append(sums, sum)
+		differs = differs || same != len(f.Calls)
+	}
+	fmt.Fprintln(c.stdout, strings.Join(sums, "\n"))
+	if differs {
+		return &status{code: exitNo}
+	}
+	fmt.Fprintln(c.stdout, "\nnow by hand:\n"+demoNext)
+	return nil
+}
+
+// decideCases gives how many decisions are as recorded.
+func (c *cli) decideCases(ctx context.Context, h *host.Host, f *caseFile) (same int) {
+	check := caseCheck{words: map[string]string{}}
+	for _, call := range f.Calls {
 		s, p := f.session(call.Session), host.Proposal{Tool: call.Tool, Arguments: []byte(call.Arguments)}
 		before := h.Stats().Instances[call.Tool]
 		o, answers := h.Trace(ctx, s, p)
@@ -126,14 +136,11 @@ func (c *cli) decideCases(ctx context.Context, h *host.Host, f *caseFile) error 
 		if len(differences) == 0 {
 			same++
 		}
+		fmt.Fprintln(c.stdout)
 	}
-	fmt.Fprintf(c.stdout, "\n%d of %d decisions as recorded in %s\n", same, len(f.Calls), demoCases)
-	if same != len(f.Calls) {
-		return &status{code: exitNo}
-	}
-	fmt.Fprintln(c.stdout, "\nnow by hand:\n"+demoNext)
-	return nil
+	return same
 }
 
 const demoNext = `  go run ./cmd/toolhost call get_order '{"order_id":"LK-581106"}' --as role=customer,tenant=larkfield,customer=C-81265
-  go run ./cmd/toolhost explain get_order '{"order_id":"LK-615204"}' --as role=customer,tenant=larkfield,customer=C-20417`
+  go run ./cmd/toolhost explain get_order '{"order_id":"LK-615204"}' --as role=customer,tenant=larkfield,customer=C-20417
+  go run ./cmd/toolhost call read_file '{"path":"chairs.txt"}' --as role=staff,subject=usr-sam,tenant=larkfield,ticket=T-24011`

@@ -5,12 +5,14 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// The embedded database of the demo: a help desk of two shops. Money is TEXT,
+// The embedded databases of the demo: a help desk of two shops, and saved notices. Money is TEXT,
 // so that 216.00 stays 216.00.
 const deskSchema = `
 CREATE TABLE orders (
@@ -36,20 +38,67 @@ CREATE TABLE people (
 INSERT INTO people VALUES ('usr-sam', 'larkfield', 'staff'), ('usr-grace', 'larkfield', 'owner');
 `
 
-// fillDesk makes the database in an empty or missing file: the rows that the
-// cases name, and some that they do not, so that no table holds one row alone.
-func fillDesk(ctx context.Context, file string, f *caseFile) error {
+const noticesSchema = `
+CREATE TABLE notices (
+	id           TEXT NOT NULL PRIMARY KEY,
+	owner_id     TEXT NOT NULL,
+	published_on TEXT NOT NULL,
+	content      TEXT NOT NULL
+) STRICT;
+CREATE INDEX notices_by_owner ON notices (owner_id, published_on);
+`
+
+// ticketFiles are what customers attached to tickets.
+func ticketFiles() map[string]string {
+	return map[string]string{
+		"T-24011/chairs.txt": "One of the four chairs came with a broken leg.\nPlease send another one.\n",
+		"T-24129/letter.txt": "The planter arrived in pieces.\n",
+	}
+}
+
+// fillVar makes, in a folder, what the config of the root opens: the rows that
+// the cases name, and some that they do not, so that no table holds one row alone.
+func fillVar(ctx context.Context, folder string, cases []*caseFile) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	if err := fill(ctx, filepath.Join(folder, "desk.db"), deskSchema, cases, fillDesk); err != nil {
+		return err
+	}
+	if err := fill(ctx, filepath.Join(folder, "notices.db"), noticesSchema, cases, fillNotices); err != nil {
+		return err
+	}
+	for name, text := range ticketFiles() {
+		path := filepath.Join(folder, "tickets", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill makes a database in an empty or missing file.
+func fill(ctx context.Context, file, schema string, cases []*caseFile, rows func(context.Context, *sql.DB, []*caseFile) error) error {
 	db, err := sql.Open("sqlite", file)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(ctx, deskSchema); err != nil {
+	if _, err := db.ExecContext(ctx, schema); err != nil {
 		return err
 	}
-	for _, row := range f.Records["orders"] {
-		if err := insertOrder(ctx, db, orderRow(row)); err != nil {
-			return err
+	return rows(ctx, db, cases)
+}
+
+func fillDesk(ctx context.Context, db *sql.DB, cases []*caseFile) error {
+	for _, f := range cases {
+		for _, row := range f.Records["orders"] {
+			if err := insertOrder(ctx, db, caseRow(row)); err != nil {
+				return err
+			}
 		}
 	}
 	for i := range 40 {
@@ -64,8 +113,27 @@ func fillDesk(ctx context.Context, file string, f *caseFile) error {
 	return nil
 }
 
-// orderRow takes the columns that a case gives.
-func orderRow(row map[string]json.RawMessage) map[string]any {
+func fillNotices(ctx context.Context, db *sql.DB, cases []*caseFile) error {
+	const insert = "INSERT INTO notices (id, owner_id, published_on, content) VALUES (?, ?, ?, ?)"
+	for _, f := range cases {
+		for _, row := range f.Records["notices"] {
+			r := caseRow(row)
+			if _, err := db.ExecContext(ctx, insert, r["id"], r["owner_id"], r["published_on"], r["content"]); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range 20 {
+		_, err := db.ExecContext(ctx, insert, fmt.Sprintf("E%d", i), fmt.Sprintf("u-other-%d", i/4), fmt.Sprintf("2026-08-%02d", i+1), "读书会 报名 "+fmt.Sprint(i))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// caseRow takes the columns that a case gives.
+func caseRow(row map[string]json.RawMessage) map[string]any {
 	out := map[string]any{}
 	for name, raw := range row {
 		switch name {

@@ -80,8 +80,8 @@ func (c *cli) printTold(t toldCall) {
 	for _, u := range call.Uses {
 		fmt.Fprintf(c.stdout, "  used        %s %s, %s, %s\n", clean(u.Function), clean(or(u.Capability, "(none that there is)")), clean(u.Status), count(u.Count, "time"))
 	}
-	if refused, ok := t.values["refused_uses"]; ok {
-		fmt.Fprintf(c.stdout, "  refused     %s\n", clean(string(refused.AppendJSON(nil))))
+	if asked, ok := t.values["requests"]; ok {
+		fmt.Fprintf(c.stdout, "  asked       %s\n", clean(string(asked.AppendJSON(nil))))
 	}
 	fmt.Fprintf(c.stdout, "  config      %s\n", clean(call.Config))
 	if call.Policy != nil {

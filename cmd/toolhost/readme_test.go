@@ -16,25 +16,36 @@ import (
 // block after "`path`:" is written to that path, a console block is run, and
 // what comes back must be what stands there. "..." stands for any lines, "…"
 // for anything within one.
-func TestReadme(t *testing.T) {
-	raw, err := os.ReadFile("../../README.md")
+func TestReadme(t *testing.T) { testPage(t, "README.md", 7) }
+
+// TestCapabilitiesPage is TestReadme for a page that goes on where the demo ends.
+func TestCapabilitiesPage(t *testing.T) {
+	testPage(t, "docs/capabilities.md", 5, "demo")
+}
+
+// testPage runs the commands of a page, at least so many, after others.
+func testPage(t *testing.T, page string, least int, before ...string) {
+	raw, err := os.ReadFile(filepath.Join("../..", page))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"go.mod", "go.sum", "config.toml", demoCases} {
+	for _, name := range checkoutFiles() {
 		data, err := os.ReadFile(filepath.Join("../..", name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		writeFile(t, filepath.Join(dir, name), data)
 	}
-	for _, name := range []string{"pdk", "plugins/get_order"} {
+	for _, name := range checkoutFolders() {
 		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join("../..", name))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	block := regexp.MustCompile("(?ms)(?:`([^`\n]+)`:\n\n)?^```(\\w+)\n(.*?)^```$")
+	for _, command := range before {
+		runConsole(t, dir, "$ go run ./cmd/toolhost "+command+"\n...\n")
+	}
 	ran := 0
 	for _, m := range block.FindAllStringSubmatch(string(raw), -1) {
 		path, language, text := m[1], m[2], m[3]
@@ -43,12 +54,13 @@ func TestReadme(t *testing.T) {
 			writeFile(t, filepath.Join(dir, path), []byte(text))
 		case language == "console":
 			ran += runConsole(t, dir, text)
+		case language == "toml": // TestExamplesOfTheCapabilities loads it
 		case language == "sh": // done by plugin_build_elsewhere.txtar
 		default:
 			t.Errorf("a %s block is neither a file nor a console:\n%s", language, text)
 		}
 	}
-	if ran < 7 {
+	if ran < least {
 		t.Errorf("only %d commands were run", ran)
 	}
 }

@@ -13,22 +13,22 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/goplugin"
+	"github.com/toolhost/toolhost/host/hosttest"
 )
 
 // Scripts are what a user sees. Beside testscript's own commands they have:
 //
 //	exits N toolhost ARGS... [<FILE]   run toolhost inside the test, with exit status N; <FILE is its stdin
 //	plugin NAME...                 build plugins/NAME or plugins/hostile/NAME and put it into plugins/NAME
+//	config TOOL...                 the repository's config with these tools alone, each line with its number
 //	checkout                       copy what a checkout needs for the demo
 //	help-fits N COMMAND...         the help has at most N lines and ends with an example
-//	desk                           fill var/desk.db as the demo does
+//	desk                           fill var/ as the demo does
 //	sql FILE STATEMENT             change a database
 //	after-load sql FILE STATEMENT  the same, between the next toolhost's load and its call
 //	interrupt                      the next toolhost's caller goes away when its guest starts
@@ -38,6 +38,8 @@ import (
 //	records                        print what the last toolhost recorded, one JSON object a line
 //	[!] instantiated TOOL          the last toolhost made an instance of the tool's plugin
 //	reads DATABASE N               the last toolhost made N queries
+//	server NAME                    start an HTTP server on loopback; $NAME is its host and port
+//	served NAME N                  that server has had N requests
 //
 // "exec toolhost" runs it as a process of its own.
 
@@ -67,6 +69,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":        cmdExits,
 			"checkout":     cmdCheckout,
+			"config":       cmdConfig,
 			"help-fits":    cmdHelpFits,
 			"plugin":       cmdPlugin,
 			"desk":         cmdDesk,
@@ -79,6 +82,8 @@ func TestScripts(t *testing.T) {
 			"records":      cmdRecords,
 			"instantiated": cmdInstantiated,
 			"reads":        cmdReads,
+			"server":       cmdServer,
+			"served":       cmdServed,
 		},
 	})
 }
@@ -107,6 +112,7 @@ type stage struct {
 	fails     bool
 	interrupt bool
 	afterLoad func()
+	servers   map[string]*scriptServer
 }
 
 type stageKey struct{}
@@ -202,52 +208,46 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	of(ts).exits(ts, want, args[2:])
 }
 
-// built holds each plugin that the scripts of this process needed.
-var built sync.Map // name -> func() ([]byte, error)
-
 func cmdPlugin(ts *testscript.TestScript, neg bool, args []string) {
 	must(ts, neg)
 	for _, name := range args {
-		source := filepath.Join(of(ts).root, "plugins", name)
-		if _, err := os.Stat(source); err != nil {
-			source = filepath.Join(of(ts).root, "plugins", "hostile", name)
-		}
-		build, _ := built.LoadOrStore(name, sync.OnceValues(func() ([]byte, error) { return buildGuest(source) }))
-		wasm, err := build.(func() ([]byte, error))()
-		ts.Check(err)
-		contract, err := os.ReadFile(filepath.Join(source, "contract.json"))
+		guest, err := hosttest.Build(of(ts).root, name)
 		ts.Check(err)
 		folder := ts.MkAbs(filepath.Join("plugins", name))
 		ts.Check(os.MkdirAll(folder, 0o755))
-		ts.Check(os.WriteFile(filepath.Join(folder, "plugin.wasm"), wasm, 0o644))
-		ts.Check(os.WriteFile(filepath.Join(folder, "contract.json"), contract, 0o644))
+		ts.Check(os.WriteFile(filepath.Join(folder, "plugin.wasm"), guest.Module, 0o644))
+		ts.Check(os.WriteFile(filepath.Join(folder, "contract.json"), guest.Contract, 0o644))
 	}
 }
 
-func buildGuest(source string) ([]byte, error) {
-	dir, err := os.MkdirTemp("", "toolhost-guest")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "plugin.wasm")
-	if said, err := goplugin.Build(context.Background(), source, out); err != nil {
-		return nil, fmt.Errorf("build %s: %w\n%s", source, err, said)
-	}
-	return os.ReadFile(out)
+// cmdConfig writes the config of the repository with these tools alone.
+func cmdConfig(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg)
+	text, err := os.ReadFile(filepath.Join(of(ts).root, standardConfig))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(standardConfig), []byte(hosttest.OnlyTools(string(text), args...)), 0o644))
+}
+
+// checkoutFiles and checkoutFolders are what the demo needs of a checkout.
+func checkoutFiles() []string {
+	return append([]string{"config.toml", "go.mod", "go.sum"}, demoCases()...)
+}
+
+func checkoutFolders() []string {
+	return []string{"pdk", "plugins/get_order", "plugins/read_file", "plugins/fetch_url", "plugins/search_notices", "plugins/read_notice"}
 }
 
 // cmdCheckout copies the sources that the demo works on; no built file comes along.
 func cmdCheckout(ts *testscript.TestScript, neg bool, _ []string) {
 	must(ts, neg)
 	root := of(ts).root
-	for _, name := range []string{"config.toml", "go.mod", "go.sum", demoCases} {
+	for _, name := range checkoutFiles() {
 		data, err := os.ReadFile(filepath.Join(root, name))
 		ts.Check(err)
 		ts.Check(os.MkdirAll(filepath.Dir(ts.MkAbs(name)), 0o755))
 		ts.Check(os.WriteFile(ts.MkAbs(name), data, 0o644))
 	}
-	for _, dir := range []string{"pdk", "plugins/get_order"} {
+	for _, dir := range checkoutFolders() {
 		ts.Check(os.CopyFS(ts.MkAbs(dir), os.DirFS(filepath.Join(root, dir))))
 		ts.Check(os.RemoveAll(filepath.Join(ts.MkAbs(dir), "plugin.wasm")))
 	}
@@ -275,10 +275,9 @@ func cmdHelpFits(ts *testscript.TestScript, neg bool, args []string) {
 
 func cmdDesk(ts *testscript.TestScript, neg bool, _ []string) {
 	must(ts, neg)
-	f, err := readCases(filepath.Join(of(ts).root, demoCases))
+	cases, err := readDemoCases(of(ts).root)
 	ts.Check(err)
-	ts.Check(os.MkdirAll(ts.MkAbs("var"), 0o755))
-	ts.Check(fillDesk(context.Background(), ts.MkAbs("var/desk.db"), f))
+	ts.Check(fillVar(context.Background(), ts.MkAbs("var"), cases))
 }
 
 func cmdSQL(ts *testscript.TestScript, neg bool, args []string) {
@@ -354,7 +353,11 @@ func cmdRecords(ts *testscript.TestScript, neg bool, _ []string) {
 		}
 		fmt.Fprintf(&b, "\n  guest started %t\n", r.Started)
 		for _, u := range r.Uses {
-			fmt.Fprintf(&b, "  %s %s: %s %s", u.Function, u.Capability, u.Status, u.Reason)
+			fmt.Fprintf(&b, "  %s %s", u.Function, u.Capability)
+			if u.Asked != "" {
+				fmt.Fprintf(&b, " [%s]", u.Asked)
+			}
+			fmt.Fprintf(&b, ": %s %s", u.Status, u.Reason)
 			b.Truncate(len(bytes.TrimRight(b.Bytes(), " ")))
 			b.WriteByte('\n')
 		}

@@ -45,33 +45,38 @@ func (p ownPath) String() string { return p.what + " " + quote(p.shown) }
 // is, holds and within do not hold for a path that could not be read.
 func (p ownPath) is(path string) bool { return p.path != "" && p.path == path }
 
-func (p ownPath) holds(path string) bool { return p.path != "" && path != "" && inside(path, p.path) }
+func (p ownPath) holds(path string) bool { return p.path != "" && path != "" && Inside(path, p.path) }
 
 func (p ownPath) within(folder string) bool {
-	return p.is(folder) || p.path != "" && inside(p.path, folder)
+	return p.is(folder) || p.path != "" && Inside(p.path, folder)
 }
 
-// inside says that path lies below folder. It goes by the parts of the paths:
+// Inside says that path lies below folder. It goes by the parts of the paths:
 // var/audit-old does not lie in var/audit. Both are absolute.
-func inside(path, folder string) bool {
+func Inside(path, folder string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // apart reports what does not stand apart.
-func (r *reader) apart(databases []Database, tools []Tool) {
+func (r *reader) apart(c *Config) {
 	own := r.own
 	r.apartFrom(own.key, own.folder)
 	r.apartFrom(own.state, own.folder)
 	r.apartFrom(own.state, own.key)
-	for _, d := range databases {
+	for _, d := range c.Databases {
 		if d.File != "" {
 			r.databaseApart(d)
 		}
 	}
-	for _, t := range tools {
+	for _, t := range c.Tools {
 		if t.Plugin != "" {
 			r.pluginApart(t)
+		}
+	}
+	for _, f := range c.Capabilities {
+		if f.Files != nil && f.Files.Root != "" {
+			r.filesApart(f, c.Databases)
 		}
 	}
 }
@@ -124,6 +129,26 @@ func (r *reader) pluginApart(t Tool) {
 	}
 	if relation != "" {
 		r.report(t.At("plugin").Line, "[tools.%s] plugin: the folder %s; a plugin's folder is somebody else's to write", showKey(t.Name), relation)
+	}
+}
+
+// filesApart reports a root of files that lies inside the audit folder, or in
+// which something of toolhost or a database stands: a value of a session could
+// lead a tool to it.
+func (r *reader) filesApart(c Capability, databases []Database) {
+	relation := ""
+	if folder := r.own.folder; folder.holds(c.Files.Root) {
+		relation = "lies inside " + folder.String()
+	} else {
+		own := []ownPath{folder, r.own.key, r.own.state, r.own.program}
+		for _, d := range databases {
+			own = append(own, ownPath{what: "the database", shown: d.Shown, path: d.File})
+		}
+		own = slices.DeleteFunc(own, func(p ownPath) bool { return !p.within(c.Files.Root) })
+		relation = holding(own)
+	}
+	if relation != "" {
+		r.report(c.At("root").Line, "[capabilities.%s] root: the folder %s, which no tool may read as a file", showKey(c.Name), relation)
 	}
 }
 

@@ -150,7 +150,7 @@ func TestInsideGoesByTheParts(t *testing.T) {
 		{"/", "/", false},
 	} {
 		path, folder := filepath.FromSlash(c.path), filepath.FromSlash(c.folder)
-		if inside(path, folder) != c.want {
+		if Inside(path, folder) != c.want {
 			t.Errorf("%s in %s: %v", path, folder, !c.want)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 // capabilities reads [capabilities.X]. A kind that this version does not have
 // is one fault: what else its table holds is not looked at.
 func (s section) capabilities() []Capability {
+	kinds := []string{"records", "files", "fetch"}
 	var list []Capability
 	for _, table := range s.each("capabilities") {
 		c := Capability{Place: table.place(), Name: table.itemName(), lines: table.lines()}
@@ -24,10 +25,14 @@ func (s section) capabilities() []Capability {
 		switch kind {
 		case "records":
 			c.Records = table.records(s)
-		case "files", "fetch", "outbox":
+		case "files":
+			c.Files = table.files()
+		case "fetch":
+			c.Fetch = table.fetch()
+		case "outbox":
 			table.fault("kind", "%s is not enforced by this version of toolhost, so it does not load; remove %s", quote(kind), table.path)
 		default:
-			table.fault("kind", "no kind %s%s; known here: records", quote(kind), nearest.DidYouMean(kind, []string{"records"}))
+			table.fault("kind", "no kind %s%s; known here: %s", quote(kind), nearest.DidYouMean(kind, kinds), strings.Join(kinds, ", "))
 		}
 		list = append(list, c)
 	}

@@ -16,10 +16,8 @@ func TestRefusedCapabilities(t *testing.T) {
 	}
 	testRefusals(t, []refusal{
 		orders("missing-kind", `kind = "records"`, "", `4: kind: missing; for example kind = "records"`),
-		orders("unknown-kind", `kind = "records"`, `kind = "record"`, `5: kind: no kind "record" (did you mean "records"?); known here: records`),
-		orders("kind-in-capitals", `kind = "records"`, `kind = "Records"`, `5: kind: no kind "Records" (did you mean "records"?); known here: records`),
-		orders("files-come-later", `kind = "records"`, `kind = "files"`, `5: kind: "files" is not enforced by this version of toolhost, so it does not load; remove [capabilities.orders]`),
-		orders("fetch-comes-later", `kind = "records"`, `kind = "fetch"`, `5: kind: "fetch" is not enforced by this version of toolhost, so it does not load; remove [capabilities.orders]`),
+		orders("unknown-kind", `kind = "records"`, `kind = "record"`, `5: kind: no kind "record" (did you mean "records"?); known here: records, files, fetch`),
+		orders("kind-in-capitals", `kind = "records"`, `kind = "Records"`, `5: kind: no kind "Records" (did you mean "records"?); known here: records, files, fetch`),
 		orders("outbox-comes-later", `kind = "records"`, `kind = "outbox"`, `5: kind: "outbox" is not enforced by this version of toolhost, so it does not load; remove [capabilities.orders]`),
 		orders("unknown-key", `kind = "records"`, "kind = \"records\"\ncolumn = 1",
 			`6: column: unknown key (did you mean "columns"?); known here: kind, database, table, key, columns, types, scope, max_rows, max_bytes`),
@@ -55,10 +53,10 @@ func TestRefusedCapabilities(t *testing.T) {
 		orders("zero-max-bytes-denies", `types = { total = "decimal" }`, `max_bytes = "0B"`, `10: max_bytes: "0B" is out of bounds, from 1B to 1MiB`),
 		orders("max-bytes-over-1-mib", `types = { total = "decimal" }`, `max_bytes = "1025KiB"`, `10: max_bytes: "1025KiB" is out of bounds, from 1B to 1MiB`),
 		{
-			"capability-with-a-wrong-name", "", "[capabilities.\"\"]\nkind = \"files\"\n",
+			"capability-with-a-wrong-name", "", "[capabilities.\"\"]\nkind = \"outbox\"\n",
 			[]string{
 				`config.toml:36: [capabilities.""]: "" is not a name ^[a-z][a-z0-9_-]{0,63}$`,
-				`config.toml:37: [capabilities.""] kind: "files" is not enforced by this version of toolhost, so it does not load; remove [capabilities.""]`,
+				`config.toml:37: [capabilities.""] kind: "outbox" is not enforced by this version of toolhost, so it does not load; remove [capabilities.""]`,
 			},
 		},
 	})

@@ -88,6 +88,8 @@ type Capability struct {
 	Name    string
 	Kind    string
 	Records *Records
+	Files   *Files
+	Fetch   *Fetch
 
 	lines keyLines
 }
@@ -223,5 +225,5 @@ func (r *reader) config(root *node, c *Config) {
 	c.Capabilities = top.capabilities()
 	c.Tools = top.tools(c.Limits)
 	r.rolesAreCallers(c.Directory, c.Tools)
-	r.apart(c.Databases, c.Tools)
+	r.apart(c)
 }

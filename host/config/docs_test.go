@@ -57,6 +57,20 @@ func TestDocumentedExamplesLoad(t *testing.T) {
 }
 
 // The faults that docs/config.md shows are those of its own example, misspelt.
+// The examples of docs/capabilities.md are parts of files that load.
+func TestExamplesOfTheCapabilities(t *testing.T) {
+	blocks := strings.Split(readDocs(t, "capabilities.md"), "```toml\n")[1:]
+	if len(blocks) != 3 {
+		t.Fatalf("docs/capabilities.md has %d examples", len(blocks))
+	}
+	for _, block := range blocks {
+		block, _, _ = strings.Cut(block, "```")
+		if _, err := Parse("config.toml", []byte(block), testOptions()); err != nil {
+			t.Errorf("%v in\n%s", err, block)
+		}
+	}
+}
+
 func TestDocumentedFaultsAreThoseOfTheExample(t *testing.T) {
 	docs := readDocs(t, "config.md")
 	_, example, _ := strings.Cut(docs, "```toml\n")
@@ -69,7 +83,7 @@ func TestDocumentedFaultsAreThoseOfTheExample(t *testing.T) {
 	}
 }
 
-// The codes that docs/config.md says no else may be are those of docs/codes.md.
+// The codes that docs/capabilities.md says no else may be are those of docs/codes.md.
 func TestDocumentedCodesOfTheHost(t *testing.T) {
 	var want []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|").FindAllStringSubmatch(readDocs(t, "codes.md"), -1) {
@@ -77,7 +91,7 @@ func TestDocumentedCodesOfTheHost(t *testing.T) {
 			want = append(want, row[1])
 		}
 	}
-	_, sentence, _ := strings.Cut(readDocs(t, "config.md"), "`else` may be none of the host's own [codes](codes.md): ")
+	_, sentence, _ := strings.Cut(readDocs(t, "capabilities.md"), "`else` may be none of the host's own [codes](codes.md): ")
 	sentence, _, _ = strings.Cut(sentence, ".\n")
 	var got []string
 	for _, code := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(sentence, -1) {

@@ -64,7 +64,7 @@ func FuzzLoad(f *testing.F) {
 			}
 		}
 		for _, path := range []string{config.State, config.Audit.Key} {
-			if !filepath.IsAbs(path) || path == config.Audit.Folder || inside(path, config.Audit.Folder) {
+			if !filepath.IsAbs(path) || path == config.Audit.Folder || Inside(path, config.Audit.Folder) {
 				t.Fatalf("%s does not stand apart from %s", path, config.Audit.Folder)
 			}
 		}

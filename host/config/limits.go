@@ -57,13 +57,13 @@ func (s section) limits(base Limits, upper *Limits) Limits {
 	}
 	if v, ok := s.size("memory", minMemory, maxMemory); ok {
 		if v%page != 0 {
-			s.fault("memory", "%s is not a multiple of 64KiB, by which WebAssembly memory grows", quote(showSize(v)))
+			s.fault("memory", "%s is not a multiple of 64KiB, by which WebAssembly memory grows", quote(ShowSize(v)))
 		}
-		s.lowers("memory", upper != nil && v > top.Memory, showSize(top.Memory))
+		s.lowers("memory", upper != nil && v > top.Memory, ShowSize(top.Memory))
 		base.Memory = v
 	}
 	if v, ok := s.size("log", 0, maxLog); ok {
-		s.lowers("log", upper != nil && v > top.Log, showSize(top.Log))
+		s.lowers("log", upper != nil && v > top.Log, ShowSize(top.Log))
 		base.Log = v
 	}
 	count := func(key string, low, high int64, limit *int, most int) {

@@ -38,6 +38,7 @@ type Template struct {
 // piece is literal text, or a reference if ref has a space.
 type piece struct {
 	text string
+	env  string // the variable of the environment whose value text is
 	ref  Ref
 }
 
@@ -163,7 +164,7 @@ func (s section) resolve(key string, ref Ref, takes []Space) (piece, bool) {
 		return piece{ref: ref}, s.namesSession(key, ref)
 	case SpaceEnv:
 		value, ok := s.variable(key, ref.Name)
-		return piece{text: value}, ok
+		return piece{text: value, env: ref.Name}, ok
 	default:
 		return piece{ref: ref}, true
 	}

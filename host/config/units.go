@@ -66,7 +66,7 @@ func (s section) size(key string, low, high int64) (int64, bool) {
 		s.fault(key, `%s is no size; write a whole number of B, KiB, MiB or GiB, like "32MiB"`, quote(text))
 		return 0, false
 	case bytes < low || bytes > high:
-		s.fault(key, "%s is out of bounds, from %s to %s", quote(text), showSize(low), showSize(high))
+		s.fault(key, "%s is out of bounds, from %s to %s", quote(text), ShowSize(low), ShowSize(high))
 		return 0, false
 	}
 	return bytes, true
@@ -85,8 +85,8 @@ func parseSize(text string) (int64, bool) {
 	return number << shift, true // nine digits of GiB fit an int64
 }
 
-// showSize writes a size as the file would, in the largest unit that divides it.
-func showSize(bytes int64) string {
+// ShowSize writes a size as the file would, in the largest unit that divides it.
+func ShowSize(bytes int64) string {
 	switch {
 	case bytes != 0 && bytes%(1<<30) == 0:
 		return fmt.Sprintf("%dGiB", bytes>>30)

@@ -1,0 +1,178 @@
+package config
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/host/nearest"
+	"github.com/toolhost/toolhost/host/stricturl"
+)
+
+// Fetch is a list of URLs that tools may get.
+type Fetch struct {
+	Allow    []Allow // in file order: the first that covers a URL counts
+	MaxBytes int64
+	Time     time.Duration
+}
+
+// Allow is one entry of the list: what URL covers, and nothing else.
+type Allow struct {
+	Place
+	URL         stricturl.URL
+	Methods     []string // of GET and HEAD
+	Headers     []Header // sorted by name
+	MayEcho     []Ref    // values in the headers that a response may repeat
+	Addresses   []netip.Prefix
+	Roots       string // a file of PEM certificates, absolute and cleaned; empty: the system's
+	RootsShown  string
+	Connections int
+
+	lines keyLines
+}
+
+// At is Database.At for an entry.
+func (a Allow) At(key string) Place { return a.lines.at(a.Place, key) }
+
+// Header is a header that the host adds.
+type Header struct {
+	Place
+	Name    string // in the form of net/http: "Authorization"
+	Value   Template
+	Secrets []string // the values of the environment in it
+}
+
+const (
+	defaultFetchTime                 = 5 * time.Second
+	minFetchTime, maxFetchTime       = time.Millisecond, time.Minute
+	defaultConnections, mostConnects = 4, 100
+	maxAllow                         = 100
+	minSecret                        = 8 // characters of a value of the environment in a header
+)
+
+func (s section) fetch() *Fetch {
+	s.known([]string{"kind", "allow", "max_bytes", "time"})
+	f := &Fetch{MaxBytes: defaultMaxBytes, Time: defaultFetchTime}
+	s.require("allow", `a table [[capabilities.NAME.allow]] with url = "https://example.org/v1/" and methods = ["GET"]`)
+	if n := s.node.table["allow"]; n != nil {
+		f.Allow = s.allowList(n)
+	}
+	if v, ok := s.size("max_bytes", 1, maxBytes); ok {
+		f.MaxBytes = v
+	}
+	if v, ok := s.duration("time", minFetchTime, maxFetchTime); ok {
+		f.Time = v
+	}
+	return f
+}
+
+func (s section) allowList(n *node) []Allow {
+	switch {
+	case !n.isList:
+		s.fault("allow", "found %s, expected tables [[capabilities.NAME.allow]]", found(n))
+	case len(n.list) == 0:
+		s.fault("allow", "an empty array allows no URL; name them or remove %s", s.path)
+	case len(n.list) > maxAllow:
+		s.fault("allow", "%d entries, at most %d", len(n.list), maxAllow)
+	}
+	var list []Allow
+	for _, item := range n.list {
+		if item.table == nil {
+			s.r.report(item.line, "%s: found %s, expected a table with url and methods", s.at("allow"), found(item))
+			continue
+		}
+		list = append(list, section{r: s.r, node: item, key: "allow", path: s.at("allow")}.allow())
+	}
+	return list
+}
+
+func (s section) allow() Allow {
+	s.known([]string{"url", "methods", "headers", "may_echo", "addresses", "roots", "connections"})
+	a := Allow{Place: s.place(), Connections: defaultConnections, lines: s.lines()}
+	s.require("url", `url = "https://example.org/v1/"`)
+	if t, ok := s.template("url"); ok {
+		text, _ := t.Literal()
+		a.URL = s.allowedURL(text)
+	}
+	a.Methods = s.methods()
+	a.Addresses = s.addresses()
+	a.Headers = s.headers(a.URL.Scheme == "http" && !s.has("addresses"))
+	a.MayEcho = s.mayEcho(a.Headers)
+	if t, ok := s.template("roots"); ok {
+		a.RootsShown, _ = t.Literal()
+		a.Roots = s.r.path(a.RootsShown)
+		if a.URL.Scheme == "http" {
+			s.fault("roots", "an http:// URL has no certificate")
+		}
+	}
+	if v, ok := s.integer("connections", 1, mostConnects); ok {
+		a.Connections = v
+	}
+	if ip, err := netip.ParseAddr(a.URL.Host); err == nil && !s.has("addresses") {
+		s.fault("url", "%s is an address and no name; list it: addresses = [%s]", quote(a.URL.Host), quote(netip.PrefixFrom(ip, ip.BitLen()).String()))
+	}
+	return a
+}
+
+// allowedURL reads the one URL of an entry with the reader of what guests ask
+// for, so that the two cannot understand it differently.
+func (s section) allowedURL(text string) stricturl.URL {
+	u, err := stricturl.Parse(text)
+	switch {
+	case err != nil:
+		s.fault("url", "%s: %v", quote(text), err)
+		return stricturl.URL{}
+	case u.HasQuery:
+		s.fault("url", "%s has a query; write scheme, host, port and path", quote(text))
+		return stricturl.URL{}
+	case strings.Contains(u.Path, "%"):
+		s.fault("url", "%s has a percent sign in its path; the same path can be written in two ways", quote(text))
+		return stricturl.URL{}
+	}
+	return u
+}
+
+// methods reads what a tool that only reads may do.
+func (s section) methods() []string {
+	known := []string{"GET", "HEAD"}
+	s.require("methods", `methods = ["GET"]`)
+	var methods []string
+	for _, w := range s.words("methods") {
+		switch {
+		case slices.Contains(known, w.text):
+			methods = append(methods, w.text)
+		case slices.Contains([]string{"POST", "PUT", "PATCH", "DELETE"}, w.text):
+			s.r.report(w.line, "%s: %s is for a tool that writes, which needs the approval gate; this version does not have it", s.at("methods"), w.text)
+		default:
+			s.r.report(w.line, "%s: no method %s%s; known here: %s", s.at("methods"), quote(w.text), nearest.DidYouMean(w.text, known), strings.Join(known, ", "))
+		}
+	}
+	if n := s.node.table["methods"]; n != nil && n.isList && len(n.list) == 0 {
+		s.fault("methods", "an empty array allows no request; name the methods")
+	}
+	return methods
+}
+
+// addresses reads the networks that may be dialled. One that is wider than any
+// private network would turn the check off.
+func (s section) addresses() []netip.Prefix {
+	var list []netip.Prefix
+	for _, w := range s.words("addresses") {
+		p, err := netip.ParsePrefix(w.text)
+		switch {
+		case err != nil || p.Addr().Is4In6():
+			s.r.report(w.line, "%s: %s is no network; write 10.1.0.0/16, or 127.0.0.1/32 for one address", s.at("addresses"), quote(w.text))
+		case p.Masked() != p:
+			s.r.report(w.line, "%s: %s has bits set behind its mask; did you mean %s?", s.at("addresses"), quote(w.text), quote(p.Masked().String()))
+		case p.Bits() < map[bool]int{true: 8, false: 7}[p.Addr().Is4()]:
+			s.r.report(w.line, "%s: %s is wider than any private network; list what the server has", s.at("addresses"), quote(w.text))
+		default:
+			list = append(list, p)
+		}
+	}
+	if n := s.node.table["addresses"]; n != nil && n.isList && len(n.list) == 0 {
+		s.fault("addresses", "an empty array lets no address be dialled; name them, or remove the key to dial public ones")
+	}
+	return list
+}

@@ -1,0 +1,120 @@
+package host
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/capabilities"
+	"github.com/toolhost/toolhost/host/config"
+)
+
+// fetchGrant is a grant of the kind "fetch".
+type fetchGrant struct {
+	config *config.Fetch
+	fetch  *capabilities.Fetch
+	roots  map[string]rootsFile // by path
+}
+
+// reach admits the URL that the grant names. Nothing is looked up or dialled:
+// which address a name has counts when it is dialled.
+func (g *fetchGrant) reach(ctx context.Context, a *asked, i int) (capabilities.Reach, string, error) {
+	secrets := make([]capabilities.FetchSecrets, len(g.config.Allow))
+	for n, entry := range g.config.Allow {
+		secrets[n] = adds(entry, a.session)
+	}
+	grant := a.tool.grants[i]
+	reach := g.fetch.Reach(secrets, a.theOne(grant))
+	if err := reach.Admit(ctx); err != nil {
+		return nil, "", err
+	}
+	if grant.only != "" {
+		return reach, "the one URL " + a.shownArgument(grant.only), nil
+	}
+	return reach, "what its allow list covers", nil
+}
+
+// adds gives the headers that an entry gets for this session. A value that is
+// absent, or that no header can hold, closes the entry to it.
+func adds(entry config.Allow, s Session) (out capabilities.FetchSecrets) {
+	for _, h := range entry.Headers {
+		for _, ref := range h.Value.Refs() {
+			value, _ := s.value(ref)
+			if strings.TrimSpace(value) != value || value == "" || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c > '~' }) {
+				out.Absent = ref.String()
+				return out
+			}
+			if !slices.Contains(entry.MayEcho, ref) {
+				out.Secrets = append(out.Secrets, value)
+			}
+		}
+		value, _ := h.Value.Render(s.value)
+		out.Headers = append(out.Headers, capabilities.FetchHeader{Name: h.Name, Value: value})
+		out.Secrets = append(out.Secrets, h.Secrets...)
+	}
+	return out
+}
+
+func (g *fetchGrant) sentences(only string) (out []string) {
+	for _, a := range g.config.Allow {
+		s := strings.Join(a.Methods, " and ") + " " + a.URL.String()
+		switch {
+		case only != "" && strings.HasSuffix(a.URL.Path, "/"):
+			s += " and below, the one URL named by " + only
+		case only != "":
+			s += ", if " + only + " names it"
+		case strings.HasSuffix(a.URL.Path, "/"):
+			s += " and below"
+		}
+		if len(a.Headers) > 0 {
+			var names []string
+			for _, h := range a.Headers {
+				names = append(names, h.Name+" = "+shownValue(h.Value))
+			}
+			s += ", with the host's " + strings.Join(names, ", ")
+		}
+		if len(a.MayEcho) > 0 {
+			s += ", which an answer may repeat: " + strings.Join(shownRefs(a), ", ")
+		}
+		where := "public addresses"
+		if len(a.Addresses) > 0 {
+			where = strings.Join(shownPrefixes(a), ", ")
+		}
+		s += ", at " + where
+		if a.Roots != "" {
+			s += ", by the certificates of " + a.RootsShown
+		}
+		out = append(out, s+", of at most "+config.ShowSize(g.config.MaxBytes))
+	}
+	return out
+}
+
+func shownPrefixes(a config.Allow) []string {
+	var out []string
+	for _, p := range a.Addresses {
+		out = append(out, p.String())
+	}
+	return out
+}
+
+func shownRefs(a config.Allow) []string {
+	var out []string
+	for _, ref := range a.MayEcho {
+		out = append(out, ref.String())
+	}
+	return out
+}
+
+func (g *fetchGrant) resolve(_ *Host, r *resolvedGrant) {
+	r.Fetch = &resolvedFetch{MaxBytes: g.config.MaxBytes, TimeMS: g.config.Time.Milliseconds()}
+	for _, a := range g.config.Allow {
+		one := resolvedAllow{
+			Addresses: shownPrefixes(a), Connections: a.Connections, Headers: map[string]string{}, Methods: a.Methods,
+			MayEcho: shownRefs(a), Roots: g.roots[a.Roots].digest, URL: a.URL.String(),
+		}
+		for _, h := range a.Headers {
+			one.Headers[h.Name] = h.Value.String()
+		}
+		r.Fetch.Allow = append(r.Fetch.Allow, one)
+	}
+}

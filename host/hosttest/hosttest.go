@@ -1,0 +1,69 @@
+// Package hosttest holds what the tests of several packages share. Nothing of
+// the product imports it.
+package hosttest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/toolhost/toolhost/host/goplugin"
+)
+
+// A Guest is a plugin of the repository that was built.
+type Guest struct{ Module, Contract []byte }
+
+// built holds each plugin that this process has built.
+var built sync.Map // folder -> func() (Guest, error)
+
+// Build builds plugins/NAME or plugins/hostile/NAME of the repository at root,
+// once in a process.
+func Build(root, name string) (Guest, error) {
+	folder := filepath.Join(root, "plugins", name)
+	if _, err := os.Stat(folder); err != nil {
+		folder = filepath.Join(root, "plugins", "hostile", name)
+	}
+	build, _ := built.LoadOrStore(folder, sync.OnceValues(func() (Guest, error) { return build(folder) }))
+	return build.(func() (Guest, error))()
+}
+
+func build(folder string) (g Guest, err error) {
+	dir, err := os.MkdirTemp("", "toolhost-guest")
+	if err != nil {
+		return g, err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "plugin.wasm")
+	if said, err := goplugin.Build(context.Background(), folder, out); err != nil {
+		return g, fmt.Errorf("build %s: %w\n%s", folder, err, said)
+	}
+	if g.Module, err = os.ReadFile(out); err != nil {
+		return g, err
+	}
+	g.Contract, err = os.ReadFile(filepath.Join(folder, "contract.json"))
+	return g, err
+}
+
+var header = regexp.MustCompile(`^\[\[?([^\]]*)\]`)
+
+// OnlyTools empties the lines of all tools but these in the text of a config,
+// so that every line keeps its number.
+func OnlyTools(config string, names ...string) string {
+	lines, out := strings.Split(config, "\n"), false
+	for i, line := range lines {
+		if m := header.FindStringSubmatch(line); m != nil {
+			tool, isTool := strings.CutPrefix(m[1], "tools.")
+			tool, _, _ = strings.Cut(tool, ".")
+			out = isTool && !slices.Contains(names, tool)
+		}
+		if out {
+			lines[i] = ""
+		}
+	}
+	return strings.Join(lines, "\n")
+}
