@@ -80,6 +80,10 @@ type Answer struct {
 	Asked  string // for the record: the file or URL that the request names, or the key of a row that it does not get
 }
 
+// MaxAsked is how many bytes of what a request named a record should keep: a
+// whole URL, a method and headers.
+const MaxAsked = 4096
+
 // Reach is one capability within the bounds of one call: the session's scope
 // and what the grant narrows. An error means that the host could not do its
 // part (a database that does not answer, a row that is not what its types

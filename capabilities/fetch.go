@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/toolhost/toolhost/host/stricturl"
@@ -41,7 +42,8 @@ type FetchHeader struct{ Name, Value string }
 // FetchSecrets is what one call adds to the requests of one entry.
 type FetchSecrets struct {
 	Headers []FetchHeader
-	Secrets []string // values in them that no response may repeat
+	Secrets []string // values in them that no response to any entry may repeat
+	MayEcho []string // values in them that a response to this entry may repeat
 	Absent  string   // "{session.x}" that this session has no value for: the entry is closed to it
 }
 
@@ -58,7 +60,6 @@ type fetchEntry struct {
 
 // OpenFetch makes the transports. Nothing is dialled.
 func OpenFetch(c FetchConfig) *Fetch {
-	hush()
 	f := &Fetch{c: c}
 	for _, a := range c.Allow {
 		f.entries = append(f.entries, fetchEntry{FetchAllow: a, transport: newTransport(c, a)})
@@ -81,15 +82,30 @@ func (f *Fetch) Reach(secrets []FetchSecrets, only *string) *FetchReach {
 	return &FetchReach{Fetch: f, secrets: secrets, only: only}
 }
 
+// Withhold names further secrets that no response may repeat: those of other
+// capabilities, whose servers may be the same.
+func (f *FetchReach) Withhold(secrets []string) { f.others = secrets }
+
 // FetchReach is a fetch capability within the bounds of one call.
 type FetchReach struct {
 	*Fetch
 	secrets []FetchSecrets
+	others  []string
 	only    *string
 }
 
-// Admit is the gate's check of the URL that the grant names, which some method
-// of its entry must reach. Where none is named there is nothing to admit.
+// withheld are the secrets that a response to one entry may not repeat: what a
+// server was told by another request, it can show in the answer to this one.
+func (f *FetchReach) withheld(chosen *FetchSecrets) []string {
+	all := slices.Clone(f.others)
+	for i := range f.secrets {
+		all = append(all, f.secrets[i].Secrets...)
+	}
+	return slices.DeleteFunc(all, func(s string) bool { return slices.Contains(chosen.MayEcho, s) })
+}
+
+// Admit is the gate's check of the URL that the grant names: an entry covers it.
+// Where none is named there is nothing to admit.
 func (f *FetchReach) Admit(context.Context) error {
 	if f.only == nil {
 		return nil

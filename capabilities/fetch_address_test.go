@@ -21,17 +21,18 @@ func TestFetchDialsNoSpecialAddress(t *testing.T) {
 	for _, address := range []string{
 		"127.0.0.1", "127.255.255.254", "0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.255", "192.168.0.1", "169.254.169.254", "100.64.0.1",
 		"100.127.255.255", "198.18.0.1", "198.19.255.255", "192.0.0.1", "192.0.0.170", "192.0.2.1", "192.88.99.1", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255",
-		"240.0.0.1", "255.255.255.255",
+		"240.0.0.1", "255.255.255.255", "168.63.129.16",
 		"::", "::1", "::2", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::808:808", "64:ff9b:1::7f00:1", "100::1",
 		"2001::1", "2001:0:7f00:1::", "2001:2::1", "2001:10::1", "2001:20::1", "2001:db8::1", "2002:7f00:1::", "2002:a9fe:a9fe::", "2002:808:808::", "2620:4f:8000::1", "3fff::1",
 		"5f00::1", "fc00::1", "fd00::1", "fec0::1", "fe80::1", "ff02::1", "ff0e::1", "4000::1",
 	} {
 		t.Run(address, func(t *testing.T) {
-			if v6 == nil && netip.MustParseAddr(address).Is6() {
-				t.Skip("there is no IPv6 here")
-			}
 			s.names.set("track.example", address)
-			want(t, s.get(t, r, a.URL.String()), NotAvailable, "address")
+			answer := s.get(t, r, a.URL.String())
+			if v6 == nil && netip.MustParseAddr(address).Is6() && word(answer) == "no_connection" {
+				t.Skip("this system has no IPv6 sockets")
+			}
+			want(t, answer, NotAvailable, "address")
 			if v6 != nil && v6.touched() > 0 {
 				t.Error("the canary at ::1 was reached")
 			}

@@ -93,6 +93,18 @@ type fetchRequest struct {
 	headers []FetchHeader
 }
 
+// String is a request for the record: the URL, and what is not usual about it.
+func (q fetchRequest) String() string {
+	text := q.url
+	if q.method != http.MethodGet {
+		text = shorten(q.method) + " " + text
+	}
+	for _, h := range q.headers {
+		text += " " + h.Name + ": " + h.Value
+	}
+	return text
+}
+
 func parseFetch(request strictjson.Value) (fetchRequest, error) {
 	q := fetchRequest{method: http.MethodGet}
 	var ok bool
@@ -115,16 +127,10 @@ func parseFetch(request strictjson.Value) (fetchRequest, error) {
 			return q, err
 		case !slices.Contains(guestHeaders(), name):
 			return q, fmt.Errorf("a header that a plugin cannot set; it can set %s", strings.Join(guestHeaders(), ", "))
-		case len(value) > maxHeader || !printable(value):
+		case len(value) > maxHeader || !stricturl.Printable(value):
 			return q, fmt.Errorf("header %s: printable ASCII of at most %d bytes is expected", name, maxHeader)
 		}
 		q.headers = append(q.headers, FetchHeader{name, value})
 	}
 	return q, nil
-}
-
-// printable tells whether a text is printable ASCII: no line break could begin
-// another header.
-func printable(s string) bool {
-	return !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' })
 }

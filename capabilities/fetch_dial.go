@@ -48,6 +48,7 @@ func newTransport(c FetchConfig, a FetchAllow) *http.Transport {
 
 // hush keeps what a server says out of the standard logger: net/http writes there
 // what comes unasked on a connection that is kept, and that may repeat a secret.
+// Each request asks for it anew, as a program may set its logger at any time.
 func hush() {
 	if _, hushed := log.Writer().(hushedLog); !hushed {
 		log.SetOutput(hushedLog{log.Writer()})
@@ -63,6 +64,10 @@ func (h hushedLog) Write(line []byte) (int, error) {
 	return h.Writer.Write(line)
 }
 
+// azureHost answers virtual machines of Azure as 169.254.169.254 does elsewhere.
+// No registry has it as special.
+var azureHost = netip.MustParsePrefix("168.63.129.16/32")
+
 // errAddress says that an address may not be dialled.
 var errAddress = errors.New("the address may not be dialled")
 
@@ -72,7 +77,7 @@ var errAddress = errors.New("the address may not be dialled")
 // entry's own, an address must be public by the IANA's registries of special
 // addresses.
 func dial(c FetchConfig, a FetchAllow) func(ctx context.Context, network, address string) (net.Conn, error) {
-	public := ssrf.New(ssrf.WithPorts(a.URL.Port))
+	public := ssrf.New(ssrf.WithPorts(a.URL.Port), ssrf.WithDeniedV4Prefixes(azureHost))
 	d := &net.Dialer{
 		Timeout:  c.Time,
 		Resolver: c.Resolver,

@@ -89,6 +89,11 @@ func readings(text []byte) [][]byte {
 	if bytes.IndexByte(text, '\\') >= 0 {
 		all = append(all, withoutBackslashes(text))
 	}
+	for _, reading := range all {
+		if bytes.ContainsAny(reading, space) { // base64 in lines (RFC 2045, section 6.8)
+			all = append(all, withoutSpace(reading))
+		}
+	}
 	if bytes.IndexByte(text, '&') >= 0 {
 		all = append(all, []byte(html.UnescapeString(string(text))))
 	}
@@ -101,7 +106,19 @@ func readings(text []byte) [][]byte {
 	return all
 }
 
-// withoutBackslashes reads \" \/ \u002f \x2f.
+const space = " \t\r\n"
+
+func withoutSpace(text []byte) []byte {
+	b := make([]byte, 0, len(text))
+	for _, c := range text {
+		if strings.IndexByte(space, c) < 0 {
+			b = append(b, c)
+		}
+	}
+	return b
+}
+
+// withoutBackslashes reads \" \/ \n \u002f \x2f.
 func withoutBackslashes(text []byte) []byte {
 	b := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
@@ -116,6 +133,9 @@ func withoutBackslashes(text []byte) []byte {
 			digits = 4
 		case 'x':
 			digits = 2
+		case 'n', 'r':
+			b = append(b, '\n')
+			continue
 		}
 		n, err := strconv.ParseUint(string(text[i+1:min(i+1+digits, len(text))]), 16, 16)
 		if err != nil {

@@ -51,16 +51,29 @@ func writings() map[string]func(string) string {
 		"lower-percent": func(s string) string {
 			return replaced("%2F", "%2f", "%2B", "%2b", "%3D", "%3d", "%3C", "%3c", "%3E", "%3e", "%7E", "%7e")(percent(s, "-_."))
 		},
-		"hex":            func(s string) string { return hex.EncodeToString([]byte(s)) },
-		"hex-upper":      func(s string) string { return strings.ToUpper(hex.EncodeToString([]byte(s))) },
-		"base64":         func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
-		"base64-at-1":    func(s string) string { return base64.StdEncoding.EncodeToString([]byte("{" + s + "}")) },
-		"base64-at-2":    func(s string) string { return base64.StdEncoding.EncodeToString([]byte(`{"` + s + `"}`)) },
-		"base64-within":  func(s string) string { return base64.StdEncoding.EncodeToString([]byte("Bearer " + s + ", and more")) },
-		"base64-url":     func(s string) string { return base64.URLEncoding.EncodeToString([]byte("?" + s)) },
-		"base64-no-pad":  func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
+		"hex":             func(s string) string { return hex.EncodeToString([]byte(s)) },
+		"hex-upper":       func(s string) string { return strings.ToUpper(hex.EncodeToString([]byte(s))) },
+		"base64":          func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+		"base64-at-1":     func(s string) string { return base64.StdEncoding.EncodeToString([]byte("{" + s + "}")) },
+		"base64-at-2":     func(s string) string { return base64.StdEncoding.EncodeToString([]byte(`{"` + s + `"}`)) },
+		"base64-within":   func(s string) string { return base64.StdEncoding.EncodeToString([]byte("Bearer " + s + ", and more")) },
+		"base64-url":      func(s string) string { return base64.URLEncoding.EncodeToString([]byte("?" + s)) },
+		"base64-no-pad":   func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
+		"base64-in-lines": func(s string) string { return inLines(base64.StdEncoding.EncodeToString([]byte("Bearer " + s))) },
+		"base64-in-lines-of-json": func(s string) string {
+			return strings.ReplaceAll(inLines(base64.StdEncoding.EncodeToString([]byte("Bearer "+s))), "\n", `\n`)
+		},
 		"in-a-http-dump": func(s string) string { return "GET / HTTP/1.1\r\nAUTHORIZATION: Bearer " + s + "\r\n" },
 	}
+}
+
+// inLines breaks a text as mailers do, only sooner.
+func inLines(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i += 8 {
+		b.WriteString(text[i:min(i+8, len(text))] + "\n")
+	}
+	return b.String()
 }
 
 // TestFetchEchoes: a response that repeats a secret in one of these writings

@@ -9,6 +9,7 @@ import (
 	whatwg "github.com/nlnwa/whatwg-url/url"
 
 	"github.com/toolhost/toolhost/host/strictjson"
+	"github.com/toolhost/toolhost/host/stricturl"
 )
 
 func fuzzedReach(f *testing.F) *FetchReach {
@@ -102,7 +103,7 @@ func FuzzFetchRequest(f *testing.F) {
 			t.Fatalf("%s becomes %q with the body %v", text, request.Method, request.Body)
 		}
 		for name, values := range request.Header {
-			if !strings.Contains(" Accept Accept-Encoding Accept-Language Authorization If-Modified-Since If-None-Match User-Agent ", " "+name+" ") || len(values) != 1 || !printable(values[0]) {
+			if !strings.Contains(" Accept Accept-Encoding Accept-Language Authorization If-Modified-Since If-None-Match User-Agent ", " "+name+" ") || len(values) != 1 || !stricturl.Printable(values[0]) {
 				t.Fatalf("%s sets %s: %q", text, name, values)
 			}
 		}

@@ -198,6 +198,7 @@ func TestFetchOnly(t *testing.T) {
 		t.Errorf("%d lookups", n)
 	}
 	wantText(t, s.get(t, r, only), 200, "/v1/a")
+	want(t, s.send(t, r, `{"url":"`+only+`","headers":{"accept":"iban=DE02"}}`), Denied, "headers_not_granted")
 	if err := f.Reach(withSecret(1), nil).Admit(t.Context()); err != nil {
 		t.Errorf("the gate without a URL: %v", err)
 	}

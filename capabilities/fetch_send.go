@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/toolhost/toolhost/host/strictjson"
+	"github.com/toolhost/toolhost/host/stricturl"
 )
 
 // Call answers one request of a guest.
@@ -24,24 +25,37 @@ func (f *FetchReach) Call(ctx context.Context, function string, request strictjs
 	}
 	q, err := parseFetch(request)
 	if err != nil {
-		return asked(q.url, Refuse(Invalid, err.Error(), "invalid_request")), nil
+		return asked(q.String(), Refuse(Invalid, err.Error(), "invalid_request")), nil
 	}
-	if f.only != nil && q.url != *f.only {
-		return asked(q.url, Refuse(Denied, f.c.Name+": the grant names another URL", "not_the_granted_url")), nil
+	answer, err := f.answer(ctx, q)
+	return asked(q.String(), answer), err
+}
+
+// answer holds a request against the grant and the allow list, and sends it. A
+// guest is told that it is denied and not how near it came: that is for the
+// record.
+func (f *FetchReach) answer(ctx context.Context, q fetchRequest) (Answer, error) {
+	switch {
+	case f.only != nil && q.url != *f.only:
+		return Refuse(Denied, f.c.Name+": the grant names another URL", "not_the_granted_url"), nil
+	case f.only != nil && len(q.headers) > 0:
+		// The one URL is what the model wrote and the gate has seen; headers would
+		// be the guest's own to fill.
+		return Refuse(Denied, f.c.Name+": the grant names the one URL and no headers", "headers_not_granted"), nil
 	}
 	choice, err := f.choose(q.method, q.url)
 	var d *Denial
 	switch {
 	case errors.As(err, &d):
-		return asked(q.url, Refuse(Denied, f.c.Name+": "+d.Text, d.Word)), nil
+		return Refuse(Denied, f.c.Name+": the grant does not cover this request", d.Word), nil
 	case err != nil:
 		return Answer{}, err
 	}
 	answer, err := f.send(ctx, q, choice)
 	if errors.As(err, &d) {
-		answer, err = Answer{Status: NotAvailable, Reason: d.Word + ": " + d.Text}, nil
+		return Answer{Status: NotAvailable, Reason: d.Word + ": " + d.Text}, nil
 	}
-	return asked(q.url, answer), err
+	return answer, err
 }
 
 // send makes one request. There is no client around the transport: nothing
@@ -49,6 +63,7 @@ func (f *FetchReach) Call(ctx context.Context, function string, request strictjs
 func (f *FetchReach) send(ctx context.Context, q fetchRequest, choice fetchChoice) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.c.Time)
 	defer cancel()
+	hush()
 	connected := false
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
 	request, err := newRequest(ctx, q, choice)
@@ -69,7 +84,7 @@ func (f *FetchReach) send(ctx context.Context, q fetchRequest, choice fetchChoic
 		return Answer{}, noAnswer(err, true)
 	case int64(len(body)) > f.c.MaxBytes:
 		return Answer{}, &Denial{"too_long", fmt.Sprintf("the response is longer than max_bytes (%d)", f.c.MaxBytes)}
-	case repeats(response, body, choice.adds.Secrets):
+	case repeats(response, body, f.withheld(choice.adds)):
 		return Answer{}, &Denial{"echo", "the response repeats a secret that the host has sent"}
 	}
 	return Answer{Status: OK, Body: appendResponse(response, body)}, nil
@@ -208,7 +223,7 @@ func appendResponse(r *http.Response, body []byte) []byte {
 	first := true
 	for _, name := range guestSees() {
 		value := r.Header.Get(name)
-		if value == "" || len(value) > maxHeader || !printable(value) {
+		if value == "" || len(value) > maxHeader || !stricturl.Printable(value) {
 			continue
 		}
 		if !first {

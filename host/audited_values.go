@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/strictjson"
@@ -90,38 +91,59 @@ func (a *auditRecorder) answered(r *Record) []audit.Value {
 
 // maxRequests is how many requests of a guest are sealed one by one; the log
 // counts them all.
-const maxRequests = 200
+const maxRequests = 500
 
 // requests are those of the guest that it did not get, and those that name a
-// file or URL, in its words.
+// file or URL, in its words. Where there are too many, those that it did not
+// get and those that left the host go before the others.
 func requests(all []Use) []byte {
-	b, kept, more := []byte(`[`), 0, 0
+	weighty := func(u Use) bool { return u.Reason != "" || strings.HasPrefix(u.Function, "fetch.") }
+	kept, more := []Use{}, 0
+	room := maxRequests
 	for _, u := range all {
-		if u.Reason == "" && u.Asked == "" {
-			continue
+		if weighty(u) {
+			room--
 		}
-		if kept == maxRequests {
+	}
+	weight := maxRequests
+	for _, u := range all {
+		switch {
+		case u.Reason == "" && u.Asked == "":
+		case weighty(u) && weight > 0:
+			weight--
+			kept = append(kept, u)
+		case !weighty(u) && room > 0:
+			room--
+			kept = append(kept, u)
+		default:
 			more++
-			continue
 		}
-		if kept++; kept > 1 {
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	b := []byte(`[`)
+	for i, u := range kept {
+		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, '{')
-		for _, field := range []struct{ name, value string }{
-			{"capability", u.Capability}, {"function", u.Function}, {"status", u.Status}, {"asked", u.Asked}, {"reason", u.Reason},
-		} {
-			if field.value != "" {
-				b = appendMember(b, field.name, field.value)
-			}
-		}
-		b = append(b, '}')
+		b = u.appendJSON(b)
 	}
-	switch {
-	case kept == 0:
-		return nil
-	case more > 0:
+	if more > 0 {
 		b = fmt.Appendf(b, `,{"more":%d}`, more)
 	}
 	return append(b, ']')
+}
+
+// appendJSON leaves out what is empty.
+func (u Use) appendJSON(b []byte) []byte {
+	b = append(b, '{')
+	for _, field := range []struct{ name, value string }{
+		{"capability", u.Capability}, {"function", u.Function}, {"status", u.Status}, {"asked", u.Asked}, {"reason", u.Reason},
+	} {
+		if field.value != "" {
+			b = appendMember(b, field.name, field.value)
+		}
+	}
+	return append(b, '}')
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -116,14 +117,23 @@ func (g *guest) capability(ctx context.Context, module, function string, request
 		answer, err = reach.Call(ctx, function, v)
 	}
 	use := Use{
-		Capability: cut(g.hide.text([]byte(name)), 64), Function: module + "." + function,
-		Status: answer.Status.Word(), Asked: g.hide.text([]byte(answer.Asked)), Reason: g.hide.text([]byte(answer.Reason)),
+		Capability: strings.Clone(cut(g.hide.text([]byte(cut(name, maxGuestText))), 64)), Function: module + "." + function,
+		Status: answer.Status.Word(), Asked: g.asked(answer.Asked), Reason: g.hide.text([]byte(answer.Reason)),
 	}
 	if err != nil {
 		use.Status, use.Reason = codeUnavailable, err.Error()
 	}
 	g.rec.Uses = append(g.rec.Uses, use)
 	return sandbox.Status(answer.Status), answer.Body, err
+}
+
+// asked is what a request named, as it is kept: whole where a capability could
+// take it, without secrets, and not as a part of the request that it came in.
+func (g *guest) asked(what string) string {
+	if len(what) <= capabilities.MaxAsked {
+		return strings.Clone(g.hide.line(what))
+	}
+	return cut(g.hide.line(cut(what, maxLookedAt)), capabilities.MaxAsked) + "..."
 }
 
 // instanceNamed reads a request and the capability that it names.

@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/go-hclog"
@@ -62,13 +63,15 @@ func (o *guestOutput) flush() {
 	o.line = o.line[:0]
 }
 
-// cut shortens a text to a number of bytes, on a character boundary.
+// cut shortens a text to a number of bytes, on a character boundary. What it
+// gives keeps nothing of a longer text alive.
 func cut(s string, most int) string {
-	if len(s) > most {
-		s = s[:most]
-		for !utf8.ValidString(s) && len(s) > most-utf8.UTFMax {
-			s = s[:len(s)-1]
-		}
+	if len(s) <= most {
+		return s
 	}
-	return s
+	s = s[:most]
+	for !utf8.ValidString(s) && len(s) > most-utf8.UTFMax {
+		s = s[:len(s)-1]
+	}
+	return strings.Clone(s)
 }

@@ -179,7 +179,8 @@ func checkLabel(label string) error {
 const steps = `/\.%` + "\u2024\u2025\u2044\u2215\uFE30\uFE52\uFE68\uFE6A\uFF05\uFF0E\uFF0F\uFF3C"
 
 // checkPath holds each segment, decoded, against what a server could take for
-// a step to elsewhere. Some servers cut a segment at ";".
+// a step to elsewhere. Some servers cut a segment at ";", trim white space, or
+// read what they have decoded once more.
 func checkPath(path string) error {
 	segments := strings.Split(path[1:], "/")
 	for i, segment := range segments {
@@ -193,11 +194,15 @@ func checkPath(path string) error {
 		if strings.ContainsAny(segment, "[]") {
 			return &Error{"character", "the URL's path holds a bracket; percent-encode it"}
 		}
-		switch name, _, _ := strings.Cut(plain, ";"); {
+		name := plain
+		if end := strings.IndexAny(plain, ";?#"); end >= 0 {
+			name = plain[:end]
+		}
+		switch name = strings.TrimSpace(name); {
 		case name == "." || name == "..":
 			return &Error{"dot_segment", "the URL's path has a segment . or .."}
 		case name == "" && segment != "":
-			return &Error{"empty_segment", "the URL's path has a segment with nothing before its ;"}
+			return &Error{"empty_segment", "the URL's path has a segment with nothing in it but white space or what stands behind ; ? or #"}
 		}
 		if strings.Contains(segment, "%") && strings.ContainsAny(decodedOnly(segment), steps) {
 			return &Error{"encoded", "the URL's path has a percent-encoded dot, slash, backslash or percent sign"}
@@ -245,6 +250,12 @@ func decodedOnly(text string) string {
 		b = append(b, byte(n))
 	}
 	return string(b)
+}
+
+// Printable tells whether a text is printable ASCII, as a header's value must be:
+// no line break could begin another header.
+func Printable(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' })
 }
 
 func hex(c byte) bool {
