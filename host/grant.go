@@ -43,9 +43,9 @@ func (l *loader) newGrant(cg config.Grant, c *config.Capability) *grant {
 		g.records = newRecordsGrant(c, l.records[c.Name])
 		g.of = g.records
 	case c.Files != nil:
-		g.of = &filesGrant{config: c.Files, files: l.files[c.Name]}
+		g.of = &filesGrant{config: c.Files, files: l.files[c.Name], leads: l.leads[c.Name]}
 	case c.Fetch != nil:
-		g.of = &fetchGrant{config: c.Fetch, fetch: l.fetch[c.Name], roots: l.roots}
+		g.of = &fetchGrant{config: c.Fetch, fetch: l.fetch[c.Name], roots: l.roots, others: l.otherEntries(c)}
 	default:
 		return nil // a kind that the config has refused
 	}

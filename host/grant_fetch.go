@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolhost/toolhost/capabilities"
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/stricturl"
 )
 
 // fetchGrant is a grant of the kind "fetch".
@@ -14,6 +15,18 @@ type fetchGrant struct {
 	config *config.Fetch
 	fetch  *capabilities.Fetch
 	roots  map[string]rootsFile // by path
+	others []config.Allow       // entries of other capabilities
+}
+
+// otherEntries are those of all other fetch capabilities: a server that two of
+// them reach could show to one what the other has told it.
+func (l *loader) otherEntries(but *config.Capability) (list []config.Allow) {
+	for _, c := range l.host.config.Capabilities {
+		if c.Fetch != nil && c.Name != but.Name {
+			list = append(list, c.Fetch.Allow...)
+		}
+	}
+	return list
 }
 
 // reach admits the URL that the grant names. Nothing is looked up or dialled:
@@ -25,6 +38,11 @@ func (g *fetchGrant) reach(ctx context.Context, a *asked, i int) (capabilities.R
 	}
 	grant := a.tool.grants[i]
 	reach := g.fetch.Reach(secrets, a.theOne(grant))
+	var others []string
+	for _, entry := range g.others {
+		others = append(others, adds(entry, a.session).Secrets...)
+	}
+	reach.Withhold(others)
 	if err := reach.Admit(ctx); err != nil {
 		return nil, "", err
 	}
@@ -40,11 +58,13 @@ func adds(entry config.Allow, s Session) (out capabilities.FetchSecrets) {
 	for _, h := range entry.Headers {
 		for _, ref := range h.Value.Refs() {
 			value, _ := s.value(ref)
-			if strings.TrimSpace(value) != value || value == "" || strings.ContainsFunc(value, func(c rune) bool { return c < ' ' || c > '~' }) {
+			if value == "" || strings.TrimSpace(value) != value || !stricturl.Printable(value) {
 				out.Absent = ref.String()
 				return out
 			}
-			if !slices.Contains(entry.MayEcho, ref) {
+			if slices.Contains(entry.MayEcho, ref) {
+				out.MayEcho = append(out.MayEcho, value)
+			} else {
 				out.Secrets = append(out.Secrets, value)
 			}
 		}
@@ -58,13 +78,13 @@ func adds(entry config.Allow, s Session) (out capabilities.FetchSecrets) {
 func (g *fetchGrant) sentences(only string) (out []string) {
 	for _, a := range g.config.Allow {
 		s := strings.Join(a.Methods, " and ") + " " + a.URL.String()
-		switch {
-		case only != "" && strings.HasSuffix(a.URL.Path, "/"):
-			s += " and below, the one URL named by " + only
-		case only != "":
-			s += ", if " + only + " names it"
-		case strings.HasSuffix(a.URL.Path, "/"):
+		if strings.HasSuffix(a.URL.Path, "/") {
 			s += " and below"
+		}
+		if only != "" {
+			s += ", the one URL named by " + only
+		} else {
+			s += ", with any query"
 		}
 		if len(a.Headers) > 0 {
 			var names []string

@@ -13,6 +13,7 @@ import (
 type filesGrant struct {
 	config *config.Files
 	files  *capabilities.Files
+	leads  string // where the root leads, if a link is on its path
 }
 
 // reach opens what the guest could open, and closes it again.
@@ -42,12 +43,7 @@ func (g *filesGrant) folder(s Session) ([]string, error) {
 	for _, t := range g.config.Folder {
 		name, ok := t.Render(s.value)
 		if !ok {
-			return nil, &capabilities.Denial{Word: "bad_folder", Text: "the session has no value for " + t.String()}
-		}
-		for _, ref := range t.Refs() {
-			if v, _ := s.value(ref); v == "" {
-				return nil, &capabilities.Denial{Word: "bad_folder", Text: "the session has no value for " + ref.String()}
-			}
+			return nil, &capabilities.Denial{Word: "bad_folder", Text: "the session has no value for " + t.Refs()[0].String()}
 		}
 		names = append(names, name)
 	}
@@ -56,6 +52,9 @@ func (g *filesGrant) folder(s Session) ([]string, error) {
 
 func (g *filesGrant) sentences(only string) []string {
 	where := path.Join(g.config.Shown, g.config.FolderShown())
+	if g.leads != "" {
+		where += " (" + g.config.Shown + " leads to " + g.leads + ")"
+	}
 	whom, most := "", config.ShowSize(g.config.MaxBytes)
 	if g.config.Everyone {
 		whom = ", for everyone"
@@ -63,10 +62,10 @@ func (g *filesGrant) sentences(only string) []string {
 	if only != "" {
 		return []string{fmt.Sprintf("to read the one file named by %s in %s, of at most %s%s", only, where, most, whom)}
 	}
-	return []string{fmt.Sprintf("to list and read the files in %s, of at most %s each%s", where, most, whom)}
+	return []string{fmt.Sprintf("to list and read the files in %s and below, of at most %s each%s", where, most, whom)}
 }
 
 func (g *filesGrant) resolve(_ *Host, r *resolvedGrant) {
 	c := g.config
-	r.Files = &resolvedFiles{Everyone: c.Everyone, Folder: c.FolderShown(), MaxBytes: c.MaxBytes, MaxFiles: c.MaxFiles, Root: c.Shown}
+	r.Files = &resolvedFiles{Everyone: c.Everyone, Folder: c.FolderShown(), MaxBytes: c.MaxBytes, Leads: g.leads, MaxFiles: c.MaxFiles, Root: c.Shown}
 }

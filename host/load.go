@@ -130,6 +130,7 @@ type loader struct {
 	resolver *net.Resolver
 	records  map[string]*capabilities.Records
 	files    map[string]*capabilities.Files
+	leads    map[string]string // where the root of a files capability leads, if a link is on its path
 	fetch    map[string]*capabilities.Fetch
 	roots    map[string]rootsFile // by path
 	faults   []config.Fault
@@ -137,7 +138,7 @@ type loader struct {
 
 func newLoader(h *Host, resolver *net.Resolver) *loader {
 	return &loader{
-		host: h, resolver: resolver, records: map[string]*capabilities.Records{}, files: map[string]*capabilities.Files{},
+		host: h, resolver: resolver, records: map[string]*capabilities.Records{}, files: map[string]*capabilities.Files{}, leads: map[string]string{},
 		fetch: map[string]*capabilities.Fetch{}, roots: map[string]rootsFile{},
 	}
 }

@@ -67,6 +67,9 @@ func (l *loader) openFiles(c *config.Capability) {
 		return
 	}
 	l.files[c.Name] = opened
+	if real := where(c.Files.Root); real != l.unlinked(c.Files.Shown) {
+		l.leads[c.Name] = real
+	}
 	l.host.closers = append(l.host.closers, opened)
 	l.rootApart(c)
 }
@@ -75,19 +78,23 @@ func (l *loader) openFiles(c *config.Capability) {
 // lead. The config has compared the paths as they are written.
 func (l *loader) rootApart(c *config.Capability) {
 	root := where(c.Files.Root)
-	conf := l.host.config
-	own := []struct{ what, path string }{{"the audit folder", conf.Audit.Folder}, {"the audit key", conf.Audit.Key}, {"the state database", conf.State}}
-	for _, d := range conf.Databases {
-		own = append(own, struct{ what, path string }{"the database " + d.Name, d.File})
-	}
-	for _, o := range own {
-		if at := where(o.path); at == root || config.Inside(at, root) {
-			l.fault(c.At("root"), "[capabilities.%s] root: the folder %q leads to one that holds %s, which no tool may read as a file", c.Name, c.Files.Shown, o.what)
+	for _, own := range l.host.config.NotToRead() {
+		if at := where(own.Path); at == root || config.Inside(at, root) {
+			l.fault(c.At("root"), "[capabilities.%s] root: the folder %q leads to one that holds %s, which no tool may read as a file", c.Name, c.Files.Shown, own.What)
 		}
 	}
-	if config.Inside(root, where(conf.Audit.Folder)) {
+	if config.Inside(root, where(l.host.config.Audit.Folder)) {
 		l.fault(c.At("root"), "[capabilities.%s] root: the folder %q leads into the audit folder", c.Name, c.Files.Shown)
 	}
+}
+
+// unlinked is where a path of the config would be if nothing on it were a link;
+// the config's own folder may lie behind one.
+func (l *loader) unlinked(shown string) string {
+	if path := filepath.FromSlash(shown); filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(where(l.host.config.Dir), filepath.FromSlash(shown))
 }
 
 // where follows the links of a path as far as there is something.

@@ -41,6 +41,7 @@ type resolvedGrant struct {
 type resolvedFiles struct {
 	Everyone bool   `json:"everyone"`
 	Folder   string `json:"folder"`
+	Leads    string `json:"leads"`
 	MaxBytes int64  `json:"max_bytes"`
 	MaxFiles int    `json:"max_files"`
 	Root     string `json:"root"`

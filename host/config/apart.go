@@ -76,7 +76,7 @@ func (r *reader) apart(c *Config) {
 	}
 	for _, f := range c.Capabilities {
 		if f.Files != nil && f.Files.Root != "" {
-			r.filesApart(f, c.Databases)
+			r.filesApart(f, c.NotToRead())
 		}
 	}
 }
@@ -132,24 +132,50 @@ func (r *reader) pluginApart(t Tool) {
 	}
 }
 
+// OwnPath is something that no tool may read as a file.
+type OwnPath struct{ What, Path string }
+
+// NotToRead gives what no root of files may hold: what is toolhost's own, what
+// decides what tools may do, and the databases, of which tools see what their
+// capabilities let through. A value of a session could lead to any of it.
+func (c *Config) NotToRead() []OwnPath {
+	list := []OwnPath{
+		{"the config", c.Path},
+		{"the audit folder", c.Audit.Folder},
+		{"the audit key", c.Audit.Key},
+		{"the state database", c.State},
+	}
+	if command := c.Audit.CheckpointCommand; len(command) > 0 {
+		list = append(list, OwnPath{"the program of checkpoint_command", command[0]})
+	}
+	for _, d := range c.Databases {
+		list = append(list, OwnPath{"the database " + d.Name, d.File})
+	}
+	for _, t := range c.Tools {
+		list = append(list, OwnPath{"the plugin of " + t.Name, t.Plugin})
+	}
+	return slices.DeleteFunc(list, func(p OwnPath) bool { return p.Path == "" })
+}
+
 // filesApart reports a root of files that lies inside the audit folder, or in
-// which something of toolhost or a database stands: a value of a session could
-// lead a tool to it.
-func (r *reader) filesApart(c Capability, databases []Database) {
-	relation := ""
-	if folder := r.own.folder; folder.holds(c.Files.Root) {
-		relation = "lies inside " + folder.String()
-	} else {
-		own := []ownPath{folder, r.own.key, r.own.state, r.own.program}
-		for _, d := range databases {
-			own = append(own, ownPath{what: "the database", shown: d.Shown, path: d.File})
+// which something stands that no tool may read.
+func (r *reader) filesApart(capability Capability, own []OwnPath) {
+	root, relation := capability.Files.Root, ""
+	var held []string
+	for _, p := range own {
+		if p.Path == root || Inside(p.Path, root) {
+			held = append(held, p.What)
 		}
-		own = slices.DeleteFunc(own, func(p ownPath) bool { return !p.within(c.Files.Root) })
-		relation = holding(own)
 	}
-	if relation != "" {
-		r.report(c.At("root").Line, "[capabilities.%s] root: the folder %s, which no tool may read as a file", showKey(c.Name), relation)
+	switch folder := r.own.folder; {
+	case folder.holds(root):
+		relation = "lies inside " + folder.String()
+	case len(held) > 0:
+		relation = "holds " + strings.Join(held, " and ")
+	default:
+		return
 	}
+	r.report(capability.At("root").Line, "[capabilities.%s] root: the folder %s, which no tool may read as a file", showKey(capability.Name), relation)
 }
 
 func holding(own []ownPath) string {

@@ -47,8 +47,7 @@ func testOptions() Options {
 				"DESK":  "var/{args.x}.db",
 				"BELL":  "a\x07b",
 				"EMPTY": "",
-				"SHORT": "hunter2",
-
+				"SHORT": "hunter2", "SPACED": "hunter2-pass ", "UMLAUT": "passwört",
 				"CARRIER_TOKEN": "correct-horse-battery",
 			}[name]
 			return value, ok

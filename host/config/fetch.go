@@ -82,9 +82,27 @@ func (s section) allowList(n *node) []Allow {
 			s.r.report(item.line, "%s: found %s, expected a table with url and methods", s.at("allow"), found(item))
 			continue
 		}
-		list = append(list, section{r: s.r, node: item, key: "allow", path: s.at("allow")}.allow())
+		a := section{r: s.r, node: item, key: "allow", path: s.at("allow")}.allow()
+		s.shadowed(a, list)
+		list = append(list, a)
 	}
 	return list
+}
+
+// shadowed reports an entry that an earlier one stands in front of: what it
+// says of headers and addresses would not be what is done.
+func (s section) shadowed(a Allow, before []Allow) {
+	for _, b := range before {
+		if a.URL.Host == "" || !b.URL.Covers(a.URL) {
+			continue
+		}
+		for _, method := range a.Methods {
+			if slices.Contains(b.Methods, method) {
+				s.r.report(a.Line, "%s: the entry of line %d covers %s %s before this one; put this one before it", s.at("allow"), b.Line, method, a.URL)
+				return
+			}
+		}
+	}
 }
 
 func (s section) allow() Allow {
@@ -97,7 +115,7 @@ func (s section) allow() Allow {
 	}
 	a.Methods = s.methods()
 	a.Addresses = s.addresses()
-	a.Headers = s.headers(a.URL.Scheme == "http" && !s.has("addresses"))
+	a.Headers = s.headers(a.URL.Scheme == "http" && !allPrivate(a.Addresses))
 	a.MayEcho = s.mayEcho(a.Headers)
 	if t, ok := s.template("roots"); ok {
 		a.RootsShown, _ = t.Literal()
@@ -125,6 +143,12 @@ func (s section) allowedURL(text string) stricturl.URL {
 		return stricturl.URL{}
 	case u.HasQuery:
 		s.fault("url", "%s has a query; write scheme, host, port and path", quote(text))
+		return stricturl.URL{}
+	case strings.TrimPrefix(text, u.Scheme+"://") == u.Authority():
+		s.fault("url", "%s has no path; write %s to allow the whole host", quote(text), quote(text+"/"))
+		return stricturl.URL{}
+	case strings.Contains(u.Path, "*"):
+		s.fault("url", "%s has a *, which is no wildcard; a path that ends in / covers what lies below", quote(text))
 		return stricturl.URL{}
 	case strings.Contains(u.Path, "%"):
 		s.fault("url", "%s has a percent sign in its path; the same path can be written in two ways", quote(text))
@@ -154,6 +178,26 @@ func (s section) methods() []string {
 	return methods
 }
 
+// allPrivate tells whether no public address is listed.
+func allPrivate(list []netip.Prefix) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(p netip.Prefix) bool {
+		a := p.Addr()
+		return !a.IsPrivate() && !a.IsLoopback() && !a.IsLinkLocalUnicast()
+	})
+}
+
+// tooWide tells whether a network is wider than any private one.
+func tooWide(p netip.Prefix) bool {
+	switch {
+	case p.Addr().Is4():
+		return p.Bits() < 8
+	case p.Addr().IsPrivate():
+		return p.Bits() < 7 // fc00::/7 itself
+	default:
+		return p.Bits() < 16
+	}
+}
+
 // addresses reads the networks that may be dialled. One that is wider than any
 // private network would turn the check off.
 func (s section) addresses() []netip.Prefix {
@@ -165,7 +209,7 @@ func (s section) addresses() []netip.Prefix {
 			s.r.report(w.line, "%s: %s is no network; write 10.1.0.0/16, or 127.0.0.1/32 for one address", s.at("addresses"), quote(w.text))
 		case p.Masked() != p:
 			s.r.report(w.line, "%s: %s has bits set behind its mask; did you mean %s?", s.at("addresses"), quote(w.text), quote(p.Masked().String()))
-		case p.Bits() < map[bool]int{true: 8, false: 7}[p.Addr().Is4()]:
+		case tooWide(p):
 			s.r.report(w.line, "%s: %s is wider than any private network; list what the server has", s.at("addresses"), quote(w.text))
 		default:
 			list = append(list, p)

@@ -69,9 +69,13 @@ func TestRefusedFiles(t *testing.T) {
 		files("zero-max-bytes-denies", `"64KiB"`, `"0B"`, `7: max_bytes: "0B" is out of bounds, from 1B to 1MiB`),
 		files("zero-max-files-denies", "max_files = 20", "max_files = 0", `8: max_files: 0 is out of bounds, from 1 to 1000`),
 		files("root-that-holds-what-is-toolhosts", `"var/tickets"`, `"var"`,
-			`4: root: the folder holds the audit folder "var/audit" and the audit key "var/keys/audit.key" and the state database "var/state/state.db" and the database "sqlite:var/desk.db", which no tool may read as a file`),
+			`4: root: the folder holds the audit folder and the audit key and the state database and the database desk, which no tool may read as a file`),
+		files("root-that-holds-a-plugin", `"var/tickets"`, `"plugins"`, `4: root: the folder holds the plugin of get_order, which no tool may read as a file`),
+		files("root-that-is-a-plugin", `"var/tickets"`, `"plugins/get_order"`, `4: root: the folder holds the plugin of get_order, which no tool may read as a file`),
+		files("root-of-everything", `"var/tickets"`, `".."`,
+			`4: root: the folder holds the config and the audit folder and the audit key and the state database and the database desk and the plugin of get_order, which no tool may read as a file`),
 		files("root-inside-the-audit-folder", `"var/tickets"`, `"var/audit/x"`, `4: root: the folder lies inside the audit folder "var/audit", which no tool may read as a file`),
-		files("root-that-is-the-audit-folder", `"var/tickets"`, `"var/audit"`, `4: root: the folder holds the audit folder "var/audit", which no tool may read as a file`),
+		files("root-that-is-the-audit-folder", `"var/tickets"`, `"var/audit"`, `4: root: the folder holds the audit folder, which no tool may read as a file`),
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			data := c.apply(t, goodFiles[1:])
