@@ -77,6 +77,7 @@ type Answer struct {
 	Status Status
 	Body   []byte // JSON; empty for NotAvailable
 	Reason string // for the record: why the status is not OK
+	Got    string // for the record: what came of it where the status is OK, the status of an HTTP answer
 	Asked  string // for the record: the file or URL that the request names, or the key of a row that it does not get
 }
 

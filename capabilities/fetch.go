@@ -44,7 +44,7 @@ type FetchSecrets struct {
 	Headers []FetchHeader
 	Secrets []string // values in them that no response to any entry may repeat
 	MayEcho []string // values in them that a response to this entry may repeat
-	Absent  string   // "{session.x}" that this session has no value for: the entry is closed to it
+	Closed  string   // why this session has no use of the entry; "": it has
 }
 
 // Fetch is one fetch capability. It keeps connections between calls.
@@ -105,9 +105,17 @@ func (f *FetchReach) withheld(chosen *FetchSecrets) []string {
 }
 
 // Admit is the gate's check of the URL that the grant names: an entry covers it.
-// Where none is named there is nothing to admit.
+// Where none is named, some entry must be open to the session.
 func (f *FetchReach) Admit(context.Context) error {
 	if f.only == nil {
+		for i := range f.secrets {
+			if f.secrets[i].Closed == "" {
+				return nil
+			}
+		}
+		if len(f.secrets) > 0 {
+			return closed(f.secrets[0].Closed)
+		}
 		return nil
 	}
 	_, err := f.choose("", *f.only)

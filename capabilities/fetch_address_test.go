@@ -29,7 +29,7 @@ func TestFetchDialsNoSpecialAddress(t *testing.T) {
 		t.Run(address, func(t *testing.T) {
 			s.names.set("track.example", address)
 			answer := s.get(t, r, a.URL.String())
-			if v6 == nil && netip.MustParseAddr(address).Is6() && word(answer) == "no_connection" {
+			if v6 == nil && netip.MustParseAddr(address).Is6() && wordOf(answer) == "no_connection" {
 				t.Skip("this system has no IPv6 sockets")
 			}
 			want(t, answer, NotAvailable, "address")
@@ -199,4 +199,12 @@ func TestFetchAddressEntry(t *testing.T) {
 	want(t, s.get(t, s.reach(t, open), open.URL.String()), NotAvailable, "address")
 	open.Addresses = []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}
 	want(t, s.get(t, s.reach(t, open), open.URL.String()), NotAvailable, "address")
+}
+
+// TestFetchOneWordName: a name without a dot is looked up as this machine does,
+// in its own table of hosts.
+func TestFetchOneWordName(t *testing.T) {
+	s := newSite(t)
+	base := strings.Replace(s.serve(t, "http", "track.example", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) }), "track.example", "localhost", 1)
+	wantText(t, s.get(t, s.reach(t, entry(t, base)), base), 200, "ok")
 }

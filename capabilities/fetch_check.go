@@ -45,8 +45,8 @@ func (f *FetchReach) choose(method, text string) (fetchChoice, error) {
 		if i >= len(f.secrets) {
 			return fetchChoice{}, fmt.Errorf("%d sets of headers for %d allow entries", len(f.secrets), len(f.entries))
 		}
-		if absent := f.secrets[i].Absent; absent != "" {
-			return fetchChoice{}, &Denial{"no_session_value", "the session has no value that a header can hold for " + absent + ", which the allow entry sends"}
+		if why := f.secrets[i].Closed; why != "" {
+			return fetchChoice{}, closed(why)
 		}
 		return fetchChoice{url: u, entry: e, adds: &f.secrets[i]}, nil
 	}
@@ -55,6 +55,8 @@ func (f *FetchReach) choose(method, text string) (fetchChoice, error) {
 	}
 	return fetchChoice{}, &Denial{"not_allowed", f.notCovered(u)}
 }
+
+func closed(why string) error { return &Denial{"no_session_value", why} }
 
 // notCovered says how near a URL comes to the allow list.
 func (f *FetchReach) notCovered(u stricturl.URL) string {
@@ -126,7 +128,7 @@ func parseFetch(request strictjson.Value) (fetchRequest, error) {
 		case err != nil:
 			return q, err
 		case !slices.Contains(guestHeaders(), name):
-			return q, fmt.Errorf("a header that a plugin cannot set; it can set %s", strings.Join(guestHeaders(), ", "))
+			return q, fmt.Errorf("a header that a plugin cannot set; it can set, in lower case, %s", strings.Join(guestHeaders(), ", "))
 		case len(value) > maxHeader || !stricturl.Printable(value):
 			return q, fmt.Errorf("header %s: printable ASCII of at most %d bytes is expected", name, maxHeader)
 		}

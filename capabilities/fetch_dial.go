@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -92,7 +93,7 @@ func dial(c FetchConfig, a FetchAllow) func(ctx context.Context, network, addres
 		},
 	}
 	host := a.URL.Host
-	if !a.URL.IsAddress() {
+	if strings.Contains(host, ".") && !a.URL.IsAddress() {
 		host += "." // the whole name: no search domain is put behind it
 	}
 	address := net.JoinHostPort(host, strconv.Itoa(int(a.URL.Port)))

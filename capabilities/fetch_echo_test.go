@@ -109,7 +109,7 @@ func TestFetchEchoes(t *testing.T) {
 		for name, write := range writings() {
 			for _, place = range []string{"body", "gzip", "status-404", "etag", "content-type", "x-debug", "set-cookie", "two-headers", "before-much", "after-much", "bytes"} {
 				repeated = write(secret)
-				if a := s.get(t, reach, base); a.Status != NotAvailable || word(a) != "echo" || strings.Contains(a.Reason, secret) {
+				if a := s.get(t, reach, base); a.Status != NotAvailable || wordOf(a) != "echo" || strings.Contains(a.Reason, secret) {
 					t.Errorf("%s of %s in %s: %s %q %s", name, secret, place, a.Status.Word(), a.Reason, a.Body)
 				}
 			}

@@ -135,15 +135,15 @@ func holdsSecret(text string) bool {
 	return false
 }
 
-// word is the word of a reason.
-func word(a Answer) string {
+// wordOf is the word of a reason.
+func wordOf(a Answer) string {
 	w, _, _ := strings.Cut(a.Reason, ":")
 	return w
 }
 
 func want(t testing.TB, a Answer, status Status, reason string) {
 	t.Helper()
-	if a.Status != status || word(a) != reason {
+	if a.Status != status || wordOf(a) != reason {
 		t.Errorf("got %s %q %s, want %s %q", a.Status.Word(), a.Reason, a.Body, status.Word(), reason)
 	}
 	if a.Status == NotAvailable && len(a.Body) > 0 {

@@ -3,6 +3,7 @@ package capabilities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -214,7 +215,7 @@ func TestFetchEntries(t *testing.T) {
 	inner.Methods, outer.Methods, head.Methods = []string{"GET"}, []string{"GET"}, []string{"HEAD"}
 	f := s.open(t, inner, outer, head)
 	adds := func(absent string) []FetchSecrets {
-		return []FetchSecrets{{Headers: []FetchHeader{{"X-Entry", "inner"}}, Absent: absent}, {Headers: []FetchHeader{{"X-Entry", "outer"}}}, {Headers: []FetchHeader{{"X-Entry", "head"}}}}
+		return []FetchSecrets{{Headers: []FetchHeader{{"X-Entry", "inner"}}, Closed: absent}, {Headers: []FetchHeader{{"X-Entry", "outer"}}}, {Headers: []FetchHeader{{"X-Entry", "head"}}}}
 	}
 	for name, tt := range map[string]struct{ absent, path, method, got, reason string }{
 		"first-that-covers":     {"", "v1/a/x", "GET", "GET inner", ""},
@@ -228,7 +229,7 @@ func TestFetchEntries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got = ""
 			a := s.send(t, f.Reach(adds(tt.absent), nil), fmt.Sprintf(`{"url":%q,"method":%q}`, base+tt.path, tt.method))
-			if tt.reason != "" && (a.Status == OK || a.Reason != tt.reason) {
+			if tt.reason != "" && (a.Status == OK || wordOf(a) != tt.reason) {
 				t.Errorf("got %s %q", a.Status.Word(), a.Reason)
 			}
 			if got != tt.got {
@@ -239,6 +240,17 @@ func TestFetchEntries(t *testing.T) {
 	url := base + "v1/a/x"
 	if err := f.Reach(adds("{session.customer}"), &url).Admit(t.Context()); err == nil || !strings.Contains(err.Error(), "session.customer") {
 		t.Errorf("the gate: %v", err)
+	}
+	if err := f.Reach(adds("closed"), nil).Admit(t.Context()); err != nil {
+		t.Errorf("the gate, with entries that are open: %v", err)
+	}
+	var d *Denial
+	all := adds("closed")
+	for i := range all {
+		all[i].Closed = "closed"
+	}
+	if err := f.Reach(all, nil).Admit(t.Context()); !errors.As(err, &d) || d.Word != "no_session_value" {
+		t.Errorf("the gate, with no entry open: %v", err)
 	}
 	if a, err := f.Reach(adds("")[:1], nil).Call(t.Context(), "send", requestFor(t, base+"v1/b")); err == nil {
 		t.Errorf("fewer sets of headers than entries give %s", a.Body)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/strictjson"
@@ -31,9 +32,16 @@ func (f *FetchReach) Call(ctx context.Context, function string, request strictjs
 	return asked(q.String(), answer), err
 }
 
-// answer holds a request against the grant and the allow list, and sends it. A
-// guest is told that it is denied and not how near it came: that is for the
-// record.
+// forAuthors is what a guest is told: what is wrong with its own text, and not
+// what the config or the session has.
+func (d *Denial) forAuthors() string {
+	if strings.HasPrefix(d.Word, "url_") || d.Word == "method_not_allowed" {
+		return d.Text
+	}
+	return "the grant does not cover this request"
+}
+
+// answer holds a request against the grant and the allow list, and sends it.
 func (f *FetchReach) answer(ctx context.Context, q fetchRequest) (Answer, error) {
 	switch {
 	case f.only != nil && q.url != *f.only:
@@ -47,13 +55,13 @@ func (f *FetchReach) answer(ctx context.Context, q fetchRequest) (Answer, error)
 	var d *Denial
 	switch {
 	case errors.As(err, &d):
-		return Refuse(Denied, f.c.Name+": the grant does not cover this request", d.Word), nil
+		return Refuse(Denied, f.c.Name+": "+d.forAuthors(), d.reason()), nil
 	case err != nil:
 		return Answer{}, err
 	}
 	answer, err := f.send(ctx, q, choice)
 	if errors.As(err, &d) {
-		return Answer{Status: NotAvailable, Reason: d.Word + ": " + d.Text}, nil
+		return Answer{Status: NotAvailable, Reason: d.reason()}, nil
 	}
 	return answer, err
 }
@@ -72,7 +80,7 @@ func (f *FetchReach) send(ctx context.Context, q fetchRequest, choice fetchChoic
 	}
 	response, err := choice.entry.transport.RoundTrip(request)
 	if err != nil {
-		return Answer{}, noAnswer(err, connected)
+		return Answer{}, noAnswer(ctx, err, connected)
 	}
 	defer func() { _ = response.Body.Close() }() // only read
 	if err := unwanted(response); err != nil {
@@ -81,13 +89,13 @@ func (f *FetchReach) send(ctx context.Context, q fetchRequest, choice fetchChoic
 	body, err := plainBody(response, f.c.MaxBytes+1)
 	switch {
 	case err != nil:
-		return Answer{}, noAnswer(err, true)
+		return Answer{}, noAnswer(ctx, err, true)
 	case int64(len(body)) > f.c.MaxBytes:
 		return Answer{}, &Denial{"too_long", fmt.Sprintf("the response is longer than max_bytes (%d)", f.c.MaxBytes)}
 	case repeats(response, body, f.withheld(choice.adds)):
 		return Answer{}, &Denial{"echo", "the response repeats a secret that the host has sent"}
 	}
-	return Answer{Status: OK, Body: appendResponse(response, body)}, nil
+	return Answer{Status: OK, Body: appendResponse(response, body), Got: strconv.Itoa(response.StatusCode)}, nil
 }
 
 // plainBody reads the body up to a bound, as it was before its encoding. net/http
@@ -156,7 +164,7 @@ func unwanted(r *http.Response) error {
 // sent, in this request or in an earlier one. None ends the call, as a server
 // that is away is no fault of the host's; a call whose own time is over ends
 // without our help.
-func noAnswer(err error, connected bool) error {
+func noAnswer(ctx context.Context, err error, connected bool) error {
 	var network net.Error
 	var name *net.DNSError
 	var certificate *tls.CertificateVerificationError
@@ -165,9 +173,9 @@ func noAnswer(err error, connected bool) error {
 		return &Denial{"address", plainError(err)}
 	case errors.As(err, &certificate):
 		return &Denial{"certificate", certificateFault(err)}
-	case errors.Is(err, context.Canceled):
+	case errors.Is(ctx.Err(), context.Canceled):
 		return &Denial{"cancelled", "the call ended"}
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+	case ctx.Err() != nil, errors.As(err, &network) && network.Timeout():
 		return &Denial{"timeout", "there was no whole answer in time"}
 	case errors.As(err, &name):
 		return &Denial{"name", plainError(err)}

@@ -81,7 +81,7 @@ func TestFetchRefusesURLs(t *testing.T) {
 				text = strings.NewReplacer("{P}", port, "{C}", s.canary.port).Replace(text)
 				for caller, only := range map[string]*string{"all": nil, "only": &text} {
 					a := s.get(t, f.Reach(withSecret(1), only), text)
-					if a.Status != Denied || a.Reason != rule.word || a.Asked != text {
+					if a.Status != Denied || wordOf(a) != rule.word || a.Asked != text {
 						t.Errorf("%s: %q gives %s %q, want %q; asked %q", caller, text, a.Status.Word(), a.Reason, rule.word, a.Asked)
 					}
 				}

@@ -72,6 +72,9 @@ type Denial struct{ Word, Text string }
 
 func (d *Denial) Error() string { return d.Text }
 
+// reason is what the record of a request has.
+func (d *Denial) reason() string { return d.Word + ": " + d.Text }
+
 const (
 	maxPath  = 1024 // bytes
 	maxName  = 255  // bytes

@@ -97,7 +97,11 @@ func (tree fileTree) checkFolder(t testing.TB, tt folderCase) {
 		wantAnswer(t, "read", tree.ask(t, r, "read", fileRequest(t, "path", path)), path, tt.word)
 	}
 	wantAnswer(t, "read", tree.ask(t, whole, "read", fileRequest(t, "path", "../T-10/x")), "../T-10/x", "dot_segment")
-	wantAnswer(t, "list", tree.listOwn(t, whole), "", tt.word)
+	a := tree.listOwn(t, whole)
+	wantAnswer(t, "list", a, "", withoutFile)
+	if tt.word == "no_folder" && string(a.Body) != `{"files":[],"folders":[],"more":false}` {
+		t.Errorf("a folder that is not there yet lists %s", a.Body)
+	}
 }
 
 func TestFilesFolder(t *testing.T) {

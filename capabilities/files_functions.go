@@ -34,7 +34,7 @@ func (f *FilesReach) read(request strictjson.Value) (Answer, error) {
 		return Refuse(Invalid, errMembers.Error(), "invalid_request"), nil
 	}
 	if f.only != nil && path != *f.only {
-		return asked(path, Refuse(Denied, f.c.Name+": "+errOtherFile.Text, errOtherFile.Word)), nil
+		return asked(path, Refuse(Denied, f.c.Name+": "+errOtherFile.Text, errOtherFile.reason())), nil
 	}
 	file, err := f.open(path)
 	if err != nil {
@@ -56,7 +56,7 @@ func (f *FilesReach) notAvailable(path string, err error) (Answer, error) {
 	if !errors.As(err, &d) {
 		return asked(path, Answer{}), fmt.Errorf("files of %s cannot be read: %w", f.c.Name, err)
 	}
-	return asked(path, Answer{Status: NotAvailable, Reason: d.Word}), nil
+	return asked(path, Answer{Status: NotAvailable, Reason: d.reason()}), nil
 }
 
 // maxScan is how many names of a folder are looked at: sorted, they must all be
@@ -72,7 +72,7 @@ func (f *FilesReach) list(request strictjson.Value) (Answer, error) {
 		return Refuse(Invalid, errMembers.Error(), "invalid_request"), nil
 	}
 	if f.only != nil {
-		return asked(path, Refuse(Denied, f.c.Name+": the grant names one file", errOtherFile.Word)), nil
+		return asked(path, Refuse(Denied, f.c.Name+": the grant names one file", errOtherFile.reason())), nil
 	}
 	var names []string
 	var err error
@@ -82,7 +82,10 @@ func (f *FilesReach) list(request strictjson.Value) (Answer, error) {
 		}
 	}
 	folder, err := f.openFolder(names)
-	if err != nil {
+	switch {
+	case errors.Is(err, errNoFolder) && !given: // nobody has put a file there yet
+		return asked(path, Answer{Status: OK, Body: []byte(`{"files":[],"folders":[],"more":false}`)}), nil
+	case err != nil:
 		return f.notAvailable(path, err)
 	}
 	defer folder.Close()

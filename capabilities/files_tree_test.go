@@ -256,7 +256,7 @@ func wantAnswer(t testing.TB, function string, a Answer, path, word string) {
 	if word == "" {
 		status = OK
 	}
-	if a.Status != status || a.Reason != word || a.Asked != path || (status == OK) == (len(a.Body) == 0) {
+	if a.Status != status || wordOf(a) != word || a.Asked != path || (status == OK) == (len(a.Body) == 0) {
 		t.Errorf("%s says %s %q of %q, want %s %q: %s", function, a.Status.Word(), a.Reason, a.Asked, status.Word(), word, a.Body)
 	}
 }

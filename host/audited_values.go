@@ -139,7 +139,7 @@ func requests(all []Use) []byte {
 func (u Use) appendJSON(b []byte) []byte {
 	b = append(b, '{')
 	for _, field := range []struct{ name, value string }{
-		{"capability", u.Capability}, {"function", u.Function}, {"status", u.Status}, {"asked", u.Asked}, {"reason", u.Reason},
+		{"capability", u.Capability}, {"function", u.Function}, {"status", u.Status}, {"asked", u.Asked}, {"got", u.Got}, {"reason", u.Reason},
 	} {
 		if field.value != "" {
 			b = appendMember(b, field.name, field.value)

@@ -55,5 +55,5 @@ func (a *asked) denied(g *grant, err error) error {
 	if g.kind.Name == "fetch" {
 		code = codeFetchDenied
 	}
-	return &Refusal{Gate: GateCapability, Code: code, Field: g.only, Place: g.Place, Reason: g.Capability + ": " + d.Text, words: a.wordsFor()}
+	return &Refusal{Gate: GateCapability, Code: code, Field: g.only, Place: g.decides, Reason: g.Capability + ": " + d.Text, words: a.wordsFor()}
 }

@@ -14,6 +14,7 @@ type grant struct {
 	kind    capabilities.Kind
 	only    string        // the argument that names the one row, file or URL; "": all within reach
 	of      granted       // the kind's side
+	decides config.Place  // of what a refusal of the kind rests on
 	records *recordsGrant // the same, for the caller gate; nil: another kind
 }
 
@@ -34,7 +35,7 @@ type granted interface {
 // the loader has not opened is nil: such a host decides no call.
 func (l *loader) newGrant(cg config.Grant, c *config.Capability) *grant {
 	kind, _ := capabilities.KindNamed(c.Kind)
-	g := &grant{Grant: cg, kind: kind}
+	g := &grant{Grant: cg, kind: kind, decides: cg.Place}
 	if cg.Only != nil {
 		g.only = cg.Only.Name
 	}
@@ -45,6 +46,7 @@ func (l *loader) newGrant(cg config.Grant, c *config.Capability) *grant {
 	case c.Files != nil:
 		g.of = &filesGrant{config: c.Files, files: l.files[c.Name], leads: l.leads[c.Name]}
 	case c.Fetch != nil:
+		g.decides = c.At("allow")
 		g.of = &fetchGrant{config: c.Fetch, fetch: l.fetch[c.Name], roots: l.roots, others: l.otherEntries(c)}
 	default:
 		return nil // a kind that the config has refused
@@ -65,7 +67,8 @@ func (a *asked) theOne(g *grant) *string {
 func (g *grant) by(imports []string) []string {
 	var out []string
 	for _, name := range imports {
-		if strings.HasPrefix(name, g.kind.Name+".") {
+		lists := g.only != "" && name == "files.list" // of the one file there is nothing to list
+		if strings.HasPrefix(name, g.kind.Name+".") && !lists {
 			out = append(out, name)
 		}
 	}

@@ -2,8 +2,10 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/capabilities"
 	"github.com/toolhost/toolhost/host/config"
@@ -53,18 +55,23 @@ func (g *fetchGrant) reach(ctx context.Context, a *asked, i int) (capabilities.R
 }
 
 // adds gives the headers that an entry gets for this session. A value that is
-// absent, or that no header can hold, closes the entry to it.
+// absent, that no header can hold, or that is too short to be a secret, closes
+// the entry to it.
 func adds(entry config.Allow, s Session) (out capabilities.FetchSecrets) {
 	for _, h := range entry.Headers {
 		for _, ref := range h.Value.Refs() {
 			value, _ := s.value(ref)
-			if value == "" || strings.TrimSpace(value) != value || !stricturl.Printable(value) {
-				out.Absent = ref.String()
+			mayEcho := slices.Contains(entry.MayEcho, ref)
+			switch {
+			case value == "" || strings.TrimSpace(value) != value || !stricturl.Printable(value):
+				out.Closed = "the session has no value that a header can hold for " + ref.String() + ", which the allow entry sends"
 				return out
-			}
-			if slices.Contains(entry.MayEcho, ref) {
+			case !mayEcho && utf8.RuneCountInString(value) < config.MinSecret:
+				out.Closed = fmt.Sprintf("the session's value of %s is shorter than %d characters and would be taken for a secret in ordinary answers; name it in may_echo if it is none", ref, config.MinSecret)
+				return out
+			case mayEcho:
 				out.MayEcho = append(out.MayEcho, value)
-			} else {
+			default:
 				out.Secrets = append(out.Secrets, value)
 			}
 		}

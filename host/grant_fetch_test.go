@@ -58,4 +58,48 @@ grants = { carrier = { only = "{args.url}" } }
 	if o := h.Call(t.Context(), sam(), ask("fetch_url", `{"url":"`+server.URL+`/"}`)); o.Code != codeDeadline {
 		t.Errorf("%s: %s", o.Line(), o.Reason)
 	}
+	if uses := d.recorder.Records()[0].Uses; len(uses) != 1 || !strings.HasPrefix(uses[0].Reason, "timeout: ") {
+		t.Errorf("uses %+v", uses)
+	}
+}
+
+// A value of the session that is too short to be told from ordinary text in an
+// answer closes the entry, unless it may be repeated.
+func TestFetchShortValues(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte("from Leeds for " + r.Header.Get("X-Ticket")))
+	}))
+	defer server.Close()
+	config := func(mayEcho string) string {
+		return `[capabilities.carrier]
+kind = "fetch"
+[[capabilities.carrier.allow]]
+url = "` + server.URL + `/"
+methods = ["GET"]
+addresses = ["127.0.0.1/32"]
+headers = { X-Ticket = "{session.ticket}" }
+` + mayEcho + `
+[tools.fetch_url]
+plugin = "plugins/fetch_url"
+effect = "read"
+callers = ["staff"]
+grants = { carrier = {} }
+`
+	}
+	s := sam()
+	for name, tt := range map[string]struct{ mayEcho, ticket, code string }{
+		"short-is-refused":      {"", "L", codeFetchDenied},
+		"long-is-sent":          {"", "T-2401-1234", codePluginError}, // and the answer repeats it
+		"short-may-be-repeated": {`may_echo = ["{session.ticket}"]`, "L", ""},
+		"none-is-refused":       {`may_echo = ["{session.ticket}"]`, "", codeFetchDenied},
+		"break-is-refused":      {`may_echo = ["{session.ticket}"]`, "a\nX-Y: z", codeFetchDenied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, config(tt.mayEcho), "fetch_url")
+			s.Attributes = map[string]string{"ticket": tt.ticket}
+			if o := d.open(t).Call(t.Context(), s, ask("fetch_url", `{"url":"`+server.URL+`/"}`)); o.Code != tt.code {
+				t.Errorf("%s: %s", o.Line(), o.Reason)
+			}
+		})
+	}
 }

@@ -95,10 +95,10 @@ func TestSentences(t *testing.T) {
 			d.write(t, "docs/x", "")
 			d.write(t, "ca.pem", certificate(t))
 			d.link(t, "linked", "docs")
-			d.write(t, "plugins/plain/plugin.wasm", wasm([]string{map[bool]string{true: "files.list", false: "fetch.send"}[strings.Contains(tt.config, "files")]}, nil))
+			d.write(t, "plugins/plain/plugin.wasm", wasm([]string{map[bool]string{true: "files.read", false: "fetch.send"}[strings.Contains(tt.config, "files")]}, nil))
 			d.write(t, "plugins/plain/contract.json", plainContract)
 			reaches := d.open(t).Reports()[0].Reaches
-			if len(reaches) != 1 || reaches[0].Sentence != strings.ReplaceAll(tt.want, "DIR", where(d.dir)) || len(reaches[0].By) != 1 {
+			if len(reaches) != 1 || len(reaches[0].Sentences) != 1 || reaches[0].Sentences[0] != strings.ReplaceAll(tt.want, "DIR", where(d.dir)) || len(reaches[0].By) != 1 {
 				t.Errorf("got %+v", reaches)
 			}
 		})

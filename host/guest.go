@@ -118,12 +118,16 @@ func (g *guest) capability(ctx context.Context, module, function string, request
 	}
 	use := Use{
 		Capability: strings.Clone(cut(g.hide.text([]byte(cut(name, maxGuestText))), 64)), Function: module + "." + function,
-		Status: answer.Status.Word(), Asked: g.asked(answer.Asked), Reason: g.hide.text([]byte(answer.Reason)),
+		Status: answer.Status.Word(), Asked: g.asked(answer.Asked), Got: answer.Got, Reason: g.hide.text([]byte(answer.Reason)),
 	}
 	if err != nil {
 		use.Status, use.Reason = codeUnavailable, err.Error()
 	}
 	g.rec.Uses = append(g.rec.Uses, use)
+	if use.Status != capabilities.OK.Word() { // the word of the reason names nobody
+		word, _, _ := strings.Cut(use.Reason, ":")
+		g.log.Info("request", "function", use.Function, "status", use.Status, "reason", strconv.Quote(word), "call_id", g.rec.CallID)
+	}
 	return sandbox.Status(answer.Status), answer.Body, err
 }
 

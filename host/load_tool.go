@@ -106,7 +106,7 @@ func (l *loader) holdAgainstGrants(t *tool) {
 		}
 		granted := slices.ContainsFunc(t.grants, func(g *grant) bool { return g.kind.Name == kind.Name })
 		if !granted {
-			l.fault(t.Place, "[tools.%s] %s imports %s.%s, but the tool is granted no capability of kind %s", t.Name, t.moduleFile, i.Module, i.Name, kind.Name)
+			l.fault(t.Place, "[tools.%s] %s imports %s.%s, but the tool is granted no capability of kind %s; grant one, like: grants = { NAME = {} }", t.Name, t.moduleFile, i.Module, i.Name, kind.Name)
 		}
 	}
 	for _, g := range t.grants {

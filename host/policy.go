@@ -109,16 +109,27 @@ func (h *Host) resolve(t *tool) Policy {
 		r.Directory = &resolvedDirectory{Database: h.databaseShown(d.Database), Roles: d.Roles, Table: d.Table}
 	}
 	for _, g := range t.grants {
-		one := resolvedGrant{Capability: g.Capability, Kind: g.kind.Name, Only: g.only}
-		g.of.resolve(h, &one)
-		r.Grants = append(r.Grants, one)
+		r.Grants = append(r.Grants, h.resolveGrant(g))
 	}
-	text, err := json.Marshal(r, json.Deterministic(true))
+	sum := sha256.Sum256(canonical(r))
+	return Policy{Contract: r.Contract, Module: r.Module, Resolved: "sha256:" + hex.EncodeToString(sum[:])}
+}
+
+func (h *Host) resolveGrant(g *grant) resolvedGrant {
+	r := resolvedGrant{Capability: g.Capability, Kind: g.kind.Name, Only: g.only}
+	g.of.resolve(h, &r)
+	return r
+}
+
+// resolved is a grant's part of the resolved policy.
+func (h *Host) resolved(g *grant) []byte { return canonical(h.resolveGrant(g)) }
+
+func canonical(v any) []byte {
+	text, err := json.Marshal(v, json.Deterministic(true))
 	if err != nil {
 		panic("a resolved policy is plain data: " + err.Error())
 	}
-	sum := sha256.Sum256(text)
-	return Policy{Contract: r.Contract, Module: r.Module, Resolved: "sha256:" + hex.EncodeToString(sum[:])}
+	return text
 }
 
 // databaseShown is a database as the config has it, without values of the environment.

@@ -68,6 +68,7 @@ type Use struct {
 	Function   string // "records.get"
 	Status     string
 	Asked      string // the file, URL or key that it named, shortened
+	Got        string // what came of it where the status is ok: "404"
 	Reason     string // why the status is not ok
 }
 

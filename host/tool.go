@@ -51,12 +51,13 @@ type Report struct {
 	Stale   bool     // a source file beside the module is newer than it
 }
 
-// Reach is one thing that a tool can reach.
+// Reach is what a tool can reach through one grant.
 type Reach struct {
 	Capability string
 	Kind       string
 	By         []string // the functions of the kind that the module imports; none: the gates alone use the grant
-	Sentence   string   // what is reached, of whom and how far, for a reviewer
+	Sentences  []string // what is reached, of whom and how far, for a reviewer
+	Resolved   []byte   // JSON: all that decides it, as the policy's digest covers it
 }
 
 // Reports gives a report of each tool, in the order of the config.
@@ -73,9 +74,9 @@ func (h *Host) Reports() []Report {
 		r.Imports, r.WASI = t.imports()
 		r.Stale = t.stale()
 		for _, g := range t.grants {
-			for _, sentence := range g.of.sentences(g.only) {
-				r.Reaches = append(r.Reaches, Reach{Capability: g.Capability, Kind: g.kind.Name, By: g.by(r.Imports), Sentence: sentence})
-			}
+			r.Reaches = append(r.Reaches, Reach{
+				Capability: g.Capability, Kind: g.kind.Name, By: g.by(r.Imports), Sentences: g.of.sentences(g.only), Resolved: h.resolved(g),
+			})
 			for _, code := range g.codes() {
 				if !slices.Contains(r.Codes, code) {
 					r.Codes = append(r.Codes, code)

@@ -114,8 +114,8 @@ func (c *cli) printOutcome(h *host.Host, p host.Proposal, o host.Outcome) {
 		text += nearest.DidYouMean(o.Tool, h.ToolNames())
 	case o.Code == "invalid_argument" && strings.HasSuffix(o.Reason, "(byte 1)") && strings.HasPrefix(string(p.Arguments), "{"):
 		text += "; did the shell take the quotes? Write '" + `{"name":"value"}` + "'"
-	case o.Gate == host.GatePlugin && c.logLevel != "debug":
-		text += "   (--log-level debug shows what the guest said)"
+	case o.Gate == host.GatePlugin:
+		text += "   (what it asked for: toolhost explain " + o.CallID + ")"
 	}
 	if where := o.Place.Where(); where != "" {
 		text += "   " + where

@@ -31,7 +31,9 @@ exit     0 nothing is wrong, 2 something is`,
 			for _, r := range h.Reports() {
 				fmt.Fprintf(c.stdout, "%s  %s, called by %s\n", r.Name, r.Effect, callers(r))
 				for _, reach := range r.Reaches {
-					fmt.Fprintf(c.stdout, "  reaches  %s: %s\n", reach.Capability, reach.Sentence)
+					for _, sentence := range reach.Sentences {
+						fmt.Fprintf(c.stdout, "  reaches  %s: %s\n", reach.Capability, clean(sentence))
+					}
 				}
 				if len(r.Reaches) == 0 {
 					fmt.Fprintln(c.stdout, "  reaches  nothing")

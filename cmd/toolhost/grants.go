@@ -19,11 +19,12 @@ func (c *cli) grantsCommand() *cobra.Command {
 		Use:                   "grants [TOOL...]",
 		Short:                 "What each tool can reach, for whom and by which functions; runs no guest code",
 		Long: `Loads everything, as check does, and writes a line for each thing that a tool can reach:
-who may call the tool, the capability, the functions that its module imports for it ("-":
-the gates alone look there), and what is reached, how far. What has no line is out of reach.
+who may call the tool ("(directory)": it says who holds the role), the capability, the
+functions that its module imports for it ("-": the gates alone look there), and what is
+reached, how far. What has no line is out of reach. --json has all that decides, too.
 
 exit     0, or 2 where the config does not load or has no such tool`,
-		Example: `  toolhost grants --config config.toml`,
+		Example: `  toolhost grants read_file`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			h, err := c.look(cmd.Context())
 			if err != nil {
@@ -57,11 +58,12 @@ func (c *cli) printGrants(reports []host.Report) error {
 		if len(r.Reaches) == 0 {
 			fmt.Fprintf(w, "%s\t-\t-\tnothing\n", head)
 		}
-		for i, reach := range r.Reaches {
-			if i > 0 {
-				head = "\t\t"
+		for _, reach := range r.Reaches {
+			by := reach.Capability + "\t" + or(strings.Join(reach.By, ", "), "-")
+			for _, sentence := range reach.Sentences {
+				fmt.Fprintf(w, "%s\t%s\t%s\n", head, by, clean(sentence))
+				head, by = "\t\t", "\t" // the next lines go on
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", head, reach.Capability, or(strings.Join(reach.By, ", "), "-"), clean(reach.Sentence))
 		}
 	}
 	return w.Flush()
@@ -86,7 +88,8 @@ func grantsJSON(reports []host.Report) []byte {
 			b = strictjson.AppendString(append(b, `{"capability":`...), reach.Capability)
 			b = strictjson.AppendString(append(b, `,"kind":`...), reach.Kind)
 			b = appendTexts(append(b, `,"by":`...), reach.By)
-			b = strictjson.AppendString(append(b, `,"reaches":`...), reach.Sentence)
+			b = appendTexts(append(b, `,"reaches":`...), reach.Sentences)
+			b = append(append(b, `,"resolved":`...), reach.Resolved...)
 			b = append(b, '}')
 		}
 		b = append(b, `]}`...)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -46,7 +47,7 @@ func testPage(t *testing.T, page string, least int, before ...string) {
 	for _, command := range before {
 		runConsole(t, dir, "$ go run ./cmd/toolhost "+command+"\n...\n")
 	}
-	ran := 0
+	ran, snippets := 0, []string{}
 	for _, m := range block.FindAllStringSubmatch(string(raw), -1) {
 		path, language, text := m[1], m[2], m[3]
 		switch {
@@ -55,13 +56,31 @@ func testPage(t *testing.T, page string, least int, before ...string) {
 		case language == "console":
 			ran += runConsole(t, dir, text)
 		case language == "toml": // TestExamplesOfTheCapabilities loads it
+		case language == "go":
+			snippets = append(snippets, text)
 		case language == "sh": // done by plugin_build_elsewhere.txtar
 		default:
 			t.Errorf("a %s block is neither a file nor a console:\n%s", language, text)
 		}
 	}
+	vetSnippets(t, dir, snippets)
 	if ran < least {
 		t.Errorf("only %d commands were run", ran)
+	}
+}
+
+// vetSnippets compiles functions of a plugin that a page shows.
+func vetSnippets(t *testing.T, dir string, snippets []string) {
+	t.Helper()
+	if len(snippets) == 0 {
+		return
+	}
+	text := "package snippets\n\nimport (\n\t\"errors\"\n\n\t\"github.com/toolhost/toolhost/pdk\"\n)\n\nvar _ = errors.Is\n\n" + strings.Join(snippets, "\n")
+	writeFile(t, filepath.Join(dir, "snippets", "snippets.go"), []byte(text))
+	vet := exec.Command("go", "vet", "./snippets")
+	vet.Dir = dir
+	if said, err := vet.CombinedOutput(); err != nil {
+		t.Errorf("go vet: %v\n%s", err, said)
 	}
 }
 

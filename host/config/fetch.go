@@ -44,17 +44,20 @@ type Header struct {
 }
 
 const (
-	defaultFetchTime                 = 5 * time.Second
+	defaultFetchTime                 = 1500 * time.Millisecond // less than a call has
 	minFetchTime, maxFetchTime       = time.Millisecond, time.Minute
 	defaultConnections, mostConnects = 4, 100
 	maxAllow                         = 100
-	minSecret                        = 8 // characters of a value of the environment in a header
 )
+
+// MinSecret is how many characters a secret in a header has: a shorter one
+// could not be told from ordinary text in a response.
+const MinSecret = 8
 
 func (s section) fetch() *Fetch {
 	s.known([]string{"kind", "allow", "max_bytes", "time"})
 	f := &Fetch{MaxBytes: defaultMaxBytes, Time: defaultFetchTime}
-	s.require("allow", `a table [[capabilities.NAME.allow]] with url = "https://example.org/v1/" and methods = ["GET"]`)
+	s.require("allow", "a table [["+strings.Trim(s.path, "[]")+`.allow]] with url = "https://example.org/v1/" and methods = ["GET"]`)
 	if n := s.node.table["allow"]; n != nil {
 		f.Allow = s.allowList(n)
 	}
@@ -70,7 +73,7 @@ func (s section) fetch() *Fetch {
 func (s section) allowList(n *node) []Allow {
 	switch {
 	case !n.isList:
-		s.fault("allow", "found %s, expected tables [[capabilities.NAME.allow]]", found(n))
+		s.fault("allow", "found %s, expected tables [[%s.allow]]", found(n), strings.Trim(s.path, "[]"))
 	case len(n.list) == 0:
 		s.fault("allow", "an empty array allows no URL; name them or remove %s", s.path)
 	case len(n.list) > maxAllow:
@@ -98,7 +101,11 @@ func (s section) shadowed(a Allow, before []Allow) {
 		}
 		for _, method := range a.Methods {
 			if slices.Contains(b.Methods, method) {
-				s.r.report(a.Line, "%s: the entry of line %d covers %s %s before this one; put this one before it", s.at("allow"), b.Line, method, a.URL)
+				what := "put this one before it"
+				if b.URL == a.URL {
+					what = "make one of the two"
+				}
+				s.r.report(a.Line, "%s: the entry of line %d covers %s %s before this one; %s", s.at("allow"), b.Line, method, a.URL, what)
 				return
 			}
 		}
@@ -114,8 +121,9 @@ func (s section) allow() Allow {
 		a.URL = s.allowedURL(text)
 	}
 	a.Methods = s.methods()
+	before := len(s.r.faults)
 	a.Addresses = s.addresses()
-	a.Headers = s.headers(a.URL.Scheme == "http" && !allPrivate(a.Addresses))
+	a.Headers = s.headers(a.URL.Scheme == "http" && !allPrivate(a.Addresses) && len(s.r.faults) == before)
 	a.MayEcho = s.mayEcho(a.Headers)
 	if t, ok := s.template("roots"); ok {
 		a.RootsShown, _ = t.Literal()
@@ -129,6 +137,9 @@ func (s section) allow() Allow {
 	}
 	if ip, err := netip.ParseAddr(a.URL.Host); err == nil && !s.has("addresses") {
 		s.fault("url", "%s is an address and no name; list it: addresses = [%s]", quote(a.URL.Host), quote(netip.PrefixFrom(ip, ip.BitLen()).String()))
+	}
+	if ip, err := netip.ParseAddr(a.URL.Host); err == nil && len(a.Addresses) > 0 && !slices.ContainsFunc(a.Addresses, func(p netip.Prefix) bool { return p.Contains(ip) }) {
+		s.fault("addresses", "the URL's own address %s lies in none of them, so that nothing could be dialled", quote(a.URL.Host))
 	}
 	return a
 }

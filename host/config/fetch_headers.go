@@ -71,8 +71,8 @@ func (s section) headerValue(key string, h *Header) {
 			s.fault(key, "a header's value is printable ASCII")
 		case p.env != "" && strings.TrimSpace(p.text) != p.text:
 			s.fault(key, "the environment variable %s begins or ends with a space", p.env)
-		case p.env != "" && utf8.RuneCountInString(p.text) < minSecret:
-			s.fault(key, "the environment variable %s is shorter than %d characters: it could not be told from ordinary text in a response", p.env, minSecret)
+		case p.env != "" && utf8.RuneCountInString(p.text) < MinSecret:
+			s.fault(key, "the environment variable %s is shorter than %d characters: it could not be told from ordinary text in a response", p.env, MinSecret)
 		}
 	}
 	switch {

@@ -86,13 +86,16 @@ func TestRefusedFetch(t *testing.T) {
 		entry("host-in-capitals", "https://A.example/", `7: allow.url: "https://A.example/": the URL's host holds something else than a to z, 0 to 9 and hyphens within; write it in lower case`),
 		entry("query", "https://a.example/?x", `7: allow.url: "https://a.example/?x" has a query; write scheme, host, port and path`),
 		entry("percent", "https://a.example/%61/", `7: allow.url: "https://a.example/%61/" has a percent sign in its path; the same path can be written in two ways`),
-		entry("wildcard", "https://*.example/", `7: allow.url: "https://*.example/": the URL's host holds something else than a to z, 0 to 9 and hyphens within; write it in lower case`),
+		entry("wildcard", "https://*.example/", `7: allow.url: "https://*.example/": the URL's host holds a *, which is no wildcard; name each host`),
 		entry("no-path", "https://a.example", `7: allow.url: "https://a.example" has no path; write "https://a.example/" to allow the whole host`),
 		entry("star", "https://a.example/v1/*", `7: allow.url: "https://a.example/v1/*" has a *, which is no wildcard; a path that ends in / covers what lies below`),
 		fetch("entry-behind-another", "https://10.1.2.3:8443/health", "https://track.carrier.example/v1/health",
 			`11: allow: the entry of line 6 covers GET https://track.carrier.example/v1/health before this one; put this one before it`),
+		entry("unicode-host", "https://bücher.example/", `7: allow.url: "https://bücher.example/": the URL's host holds a character that is not ASCII; write it in punycode (xn--...)`),
+		fetch("entry-twice", "https://10.1.2.3:8443/health", "https://track.carrier.example/v1/", `11: allow: the entry of line 6 covers GET https://track.carrier.example/v1/ before this one; make one of the two`),
 		entry("reference", "https://{env.DESK}/", `7: allow.url: "{env.DESK}" may not stand here; this key takes no reference`),
 		fetch("address-that-is-not-listed", "addresses = [\"10.1.2.3/32\"]\n", "", `12: allow.url: "10.1.2.3" is an address and no name; list it: addresses = ["10.1.2.3/32"]`),
+		fetch("address-elsewhere", `["10.1.2.3/32"]`, `["10.9.0.0/16"]`, `14: allow.addresses: the URL's own address "10.1.2.3" lies in none of them, so that nothing could be dialled`),
 		fetch("no-address", `["10.1.2.3/32"]`, "[]", `14: allow.addresses: an empty array lets no address be dialled; name them, or remove the key to dial public ones`),
 		fetch("every-address", `"10.1.2.3/32"`, `"0.0.0.0/0"`, `14: allow.addresses: "0.0.0.0/0" is wider than any private network; list what the server has`),
 		fetch("half-of-the-addresses", `"10.1.2.3/32"`, `"::/1"`, `14: allow.addresses: "::/1" is wider than any private network; list what the server has`),
@@ -104,9 +107,9 @@ func TestRefusedFetch(t *testing.T) {
 		fetch("zero-connections-deny", "connections = 2", "connections = 0", `16: allow.connections: 0 is out of bounds, from 1 to 100`),
 	})
 	for _, c := range []struct{ data, want string }{
-		{"[capabilities.c]\nkind = \"fetch\"\n", `1: [capabilities.c] allow: missing; for example a table [[capabilities.NAME.allow]] with url = "https://example.org/v1/" and methods = ["GET"]`},
+		{"[capabilities.c]\nkind = \"fetch\"\n", `1: [capabilities.c] allow: missing; for example a table [[capabilities.c.allow]] with url = "https://example.org/v1/" and methods = ["GET"]`},
 		{"[capabilities.c]\nkind = \"fetch\"\nallow = []\n", `3: [capabilities.c] allow: an empty array allows no URL; name them or remove [capabilities.c]`},
-		{"[capabilities.c]\nkind = \"fetch\"\nallow = \"https://a.example/\"\n", `3: [capabilities.c] allow: found a string, expected tables [[capabilities.NAME.allow]]`},
+		{"[capabilities.c]\nkind = \"fetch\"\nallow = \"https://a.example/\"\n", `3: [capabilities.c] allow: found a string, expected tables [[capabilities.c.allow]]`},
 		{"[capabilities.c]\nkind = \"fetch\"\nallow = [\"https://a.example/\"]\n", `3: [capabilities.c] allow: found a string, expected a table with url and methods`},
 	} {
 		_, err := Parse("config.toml", []byte(c.data), testOptions())

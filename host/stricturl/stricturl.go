@@ -85,6 +85,8 @@ func checkBytes(text string) error {
 		switch c := text[i]; {
 		case c <= ' ' || c == 0x7f:
 			return &Error{"control", "the URL holds a space or a control character"}
+		case c >= utf8.RuneSelf && strings.Count(text[:i], "/") < 3:
+			return &Error{"not_ascii", "the URL's host holds a character that is not ASCII; write it in punycode (xn--...)"}
 		case c >= utf8.RuneSelf:
 			return &Error{"not_ascii", "the URL holds a character that is not ASCII; percent-encode it"}
 		case c == '\\':
@@ -100,7 +102,7 @@ func checkBytes(text string) error {
 
 func (u *URL) authority(text string) error {
 	if strings.Contains(text, "@") {
-		return &Error{"userinfo", "the URL holds user information before an @"}
+		return &Error{"userinfo", "the URL holds user information before an @; credentials belong into a header"}
 	}
 	if strings.Contains(text, "%") {
 		return &Error{"host", "the URL's host holds a percent sign"}
@@ -163,6 +165,9 @@ func checkHost(host string) error {
 func checkLabel(label string) error {
 	if label == "" || len(label) > 63 {
 		return &Error{"host", "the URL's host has an empty part, or one of more than 63 bytes"}
+	}
+	if strings.Contains(label, "*") {
+		return &Error{"host", "the URL's host holds a *, which is no wildcard; name each host"}
 	}
 	for i := range len(label) {
 		c := label[i]
