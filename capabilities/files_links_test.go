@@ -123,7 +123,7 @@ func TestFilesDevices(t *testing.T) {
 func mknod(t *testing.T, path string, major, minor uint32) {
 	t.Helper()
 	err := unix.Mknod(path, unix.S_IFCHR|0o666, int(unix.Mkdev(major, minor)))
-	fileNeeds(t, "to make a device", err)
+	needs(t, "to make a device", err)
 }
 
 // asNobody makes calls without the rights of root, which reads whatever the
@@ -191,7 +191,7 @@ func TestFilesLease(t *testing.T) {
 	fileMust(t, err)
 	defer file.Close()
 	_, err = unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
-	fileNeeds(t, "to take a lease", err)
+	needs(t, "to take a lease", err)
 	path := "a.txt"
 	inTime(t, func() {
 		if err := tree.reach(&path).Admit(t.Context()); err == nil {

@@ -103,7 +103,7 @@ func TestFilesSwapped(t *testing.T) {
 func swapNames(t *testing.T, a, b string) (stop func()) {
 	t.Helper()
 	exchange := func() error { return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE) }
-	fileNeeds(t, "to exchange two names", exchange())
+	needs(t, "to exchange two names", exchange())
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)

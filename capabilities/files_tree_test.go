@@ -105,19 +105,6 @@ func fileWrite(t testing.TB, path, text string) {
 	fileMust(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// fileNeeds skips a test on a machine that does not allow what it needs, and
-// says so in one line; with TOOLHOST_NEEDS=all that is a failure.
-func fileNeeds(t *testing.T, what string, err error) {
-	t.Helper()
-	switch {
-	case err == nil:
-	case os.Getenv("TOOLHOST_NEEDS") == "all":
-		t.Fatalf("needs %s: %v", what, err)
-	default:
-		t.Skipf("needs %s: %v", what, err)
-	}
-}
-
 // inTime fails a test whose calls hang. They may say what is wrong with Errorf.
 func inTime(t *testing.T, calls func()) {
 	t.Helper()
