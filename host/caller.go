@@ -65,7 +65,7 @@ func (h *Host) mayUse(ctx context.Context, s Session, t *tool) error {
 	case err != nil:
 		// Whether the role holds cannot be known: the model hears what it would
 		// hear if it did not (I3, I7).
-		return &Refusal{Gate: GateCaller, Code: codeUnavailable, Place: h.directory.Place, Reason: err.Error(), words: wordsUnknownTool}
+		return &Refusal{Gate: GateCaller, Code: codeUnavailable, Place: h.directory.Place, Reason: err.Error(), words: WordsUnknownTool}
 	case reason != "":
 		return &Refusal{Gate: GateCaller, Code: codeForbidden, Place: h.directory.At("roles"), Reason: reason}
 	}

@@ -33,8 +33,12 @@ const (
 	codeAuditUnavailable = "audit_unavailable"
 )
 
+// WordsUnknownTool is what the model hears of a tool that is not there, or not
+// for this role.
+const WordsUnknownTool = "There is no tool of that name."
+
 const (
-	wordsUnknownTool  = "There is no tool of that name."
+	wordsUnreadable   = "The message could not be read."
 	wordsNotAvailable = "Nothing is available for these arguments."
 	wordsUnavailable  = "The tool cannot be used at the moment."
 	wordsFailed       = "The tool failed and gave no result."
@@ -43,9 +47,9 @@ const (
 // Codes is the one table; docs/codes.md and a script for each row go with it.
 func Codes() []Code {
 	return []Code{
-		{codeUnknownTool, GateContract, Refused, "no tool has this name, byte for byte", "no", "the model: use a listed tool", wordsUnknownTool},
-		{codeInvalidArgument, GateContract, Refused, "the argument text is not strict JSON, or does not fit the tool's contract", "no", "the model: correct the arguments", ""},
-		{codeForbidden, GateCaller, Refused, "the session's role may not use this tool now", "after the role changes", "an operator: callers or the directory", wordsUnknownTool},
+		{codeUnknownTool, GateContract, Refused, "no tool has this name, byte for byte", "no", "the model: use a listed tool", WordsUnknownTool},
+		{codeInvalidArgument, GateContract, Refused, "the argument text is not strict JSON, or does not fit the tool's contract; or what came through a door is no proposal", "no", "the model: correct the arguments", ""},
+		{codeForbidden, GateCaller, Refused, "the session's role may not use this tool now", "after the role changes", "an operator: callers or the directory", WordsUnknownTool},
 		{codeNotFound, GateCaller, Refused, "no row has the key that an argument names", "after the row exists", "the model: another key", ""},
 		{codeUnavailable, GateCaller, Refused, "the directory or a table could not be read; of the directory the model hears what it hears of unknown_tool", "yes", "an operator: the database", wordsUnavailable},
 		{codeFileDenied, GateCapability, Refused, "a path is not one that a files capability admits for this session: it leads elsewhere, is a link, is no regular file or is not there; or the session has no folder that can be opened", "after the file exists", "the model: another path; the record has the reason", "That file is not available."},

@@ -55,6 +55,19 @@ func (h *Host) Explain(ctx context.Context, s Session, p Proposal) (Outcome, []A
 	return h.end(ctx, p, rec, t, nil, err), t.answers
 }
 
+// Unreadable records what came through a door and is no proposal: no message of
+// the door's protocol, or one that could be read in two ways. Why says so in the
+// door's words. No tool is named, and none runs.
+func (h *Host) Unreadable(ctx context.Context, s Session, raw []byte, why string) Outcome {
+	p, t := Proposal{Arguments: raw}, &trail{}
+	rec := h.begin(s, p)
+	_, err := h.enterSession(s, p, rec.CallID, t)
+	if err == nil {
+		err = &Refusal{Gate: GateContract, Code: codeInvalidArgument, Reason: "no proposal: " + why, words: wordsUnreadable}
+	}
+	return h.end(ctx, p, rec, t, nil, err)
+}
+
 // decide is the path of a call; see doc.go. Only admit and decide know the
 // order of the gates.
 func (h *Host) decide(ctx context.Context, s Session, p Proposal, rec *Record, t *trail) ([]byte, error) {
@@ -167,7 +180,7 @@ func (h *Host) words(ctx context.Context, rec *Record, o Outcome, r *Refusal) st
 	if t, known := h.tools[rec.Tool]; known && o.Gate == GateContract {
 		var may *Refusal
 		if errors.As(h.mayUse(ctx, rec.Session, t), &may) {
-			return wordsUnknownTool
+			return WordsUnknownTool
 		}
 	}
 	if r != nil && r.words != "" {

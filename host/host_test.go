@@ -119,7 +119,7 @@ orders = { only = "{args.order_id}" }
 	h := d.open(t)
 	for _, role := range []string{"", "customer", "owner"} {
 		o := h.Call(t.Context(), Session{Role: role}, ask("get_order", `{"order_id":"LK-500000"}`))
-		if o.Code != "forbidden" || !bytes.Contains(o.Result, []byte(wordsUnknownTool)) {
+		if o.Code != "forbidden" || !bytes.Contains(o.Result, []byte(WordsUnknownTool)) {
 			t.Errorf("role %q: %s %s", role, o.Line(), o.Result)
 		}
 		if tools := h.Tools(t.Context(), Session{Role: role}); len(tools) != 0 {

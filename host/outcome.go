@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"time"
@@ -91,6 +92,10 @@ func (o Outcome) Line() string {
 	}
 	return fmt.Sprintf("%s: %s (%s)", o.State, o.Code, o.Gate)
 }
+
+// NoSuchTool tells whether the model hears that there is no such tool: because
+// there is none, or because the session's role may not use it (I7).
+func (o Outcome) NoSuchTool() bool { return bytes.Equal(o.Result, refusalResult(WordsUnknownTool)) }
 
 // AppendJSON appends the whole outcome as one JSON object; every key is always
 // there, and result holds the very bytes of Result.

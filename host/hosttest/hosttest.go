@@ -21,12 +21,15 @@ type Guest struct{ Module, Contract []byte }
 // built holds each plugin that this process has built.
 var built sync.Map // folder -> func() (Guest, error)
 
-// Build builds plugins/NAME or plugins/hostile/NAME of the repository at root,
-// once in a process.
+// Build builds plugins/NAME, plugins/hostile/NAME or plugins/conformance/NAME of
+// the repository at root, once in a process.
 func Build(root, name string) (Guest, error) {
 	folder := filepath.Join(root, "plugins", name)
-	if _, err := os.Stat(folder); err != nil {
-		folder = filepath.Join(root, "plugins", "hostile", name)
+	for _, group := range []string{"hostile", "conformance"} {
+		if _, err := os.Stat(folder); err == nil {
+			break
+		}
+		folder = filepath.Join(root, "plugins", group, name)
 	}
 	build, _ := built.LoadOrStore(folder, sync.OnceValues(func() (Guest, error) { return build(folder) }))
 	return build.(func() (Guest, error))()

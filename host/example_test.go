@@ -1,0 +1,121 @@
+package host_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/hosttest"
+)
+
+// exampleDesk is a folder with a config, a plugin that was built and a database
+// of one order. An application has these as files of its own.
+func exampleDesk() string {
+	dir, err := os.MkdirTemp("", "desk")
+	must(err)
+	guest, err := hosttest.Build("..", "get_order")
+	must(err)
+	plugin := filepath.Join(dir, "plugins", "get_order")
+	must(os.MkdirAll(plugin, 0o755))
+	must(os.WriteFile(filepath.Join(plugin, host.ModuleFile), guest.Module, 0o600))
+	must(os.WriteFile(filepath.Join(plugin, "contract.json"), guest.Contract, 0o600))
+	must(os.WriteFile(filepath.Join(dir, "config.toml"), []byte(`
+[databases.desk]
+url = "sqlite:desk.db"
+[capabilities.orders]
+kind = "records"
+database = "desk"
+table = "orders"
+key = "order_id"
+columns = ["order_id", "status"]
+scope = [{ column = "customer_id", is = "{session.customer}", else = "other_customer" }]
+[tools.get_order]
+plugin = "plugins/get_order"
+effect = "read"
+callers = ["customer"]
+grants = { orders = { only = "{args.order_id}" } }
+`), 0o600))
+	db, err := sql.Open("sqlite", filepath.Join(dir, "desk.db"))
+	must(err)
+	_, err = db.Exec(`CREATE TABLE orders (order_id TEXT NOT NULL PRIMARY KEY, customer_id TEXT, status TEXT) STRICT;
+		INSERT INTO orders VALUES ('LK-581106', 'C-81265', 'shipped')`)
+	must(err)
+	must(db.Close())
+	return dir
+}
+
+func must(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// An application opens a host once, says who asks, and hands over what the
+// model wrote, byte for byte.
+func Example() {
+	dir := exampleDesk()
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+
+	h, err := host.Open(ctx, filepath.Join(dir, "config.toml"), host.Options{Program: "my application"})
+	if err != nil {
+		log.Fatal(err) // with every fault of the config, by file and line
+	}
+	defer h.Close()
+
+	customer := host.Session{Role: "customer", Attributes: map[string]string{"customer": "C-81265"}}
+	for _, arguments := range []string{`{"order_id":"LK-581106"}`, `{"order_id":"LK-000000"}`, `{"order":1}`} {
+		outcome := h.Call(ctx, customer, host.Proposal{Tool: "get_order", Arguments: []byte(arguments)})
+		fmt.Printf("%s\n  %s\n", outcome.Line(), outcome.Result) // the line is for operators, the result for the model
+	}
+	// Output:
+	// ok
+	//   {"ok":true,"order":{"order_id":"LK-581106","status":"shipped"}}
+	// refused: not_found (caller)
+	//   {"ok":false,"error":"Nothing is available for these arguments."}
+	// refused: invalid_argument (contract)
+	//   {"ok":false,"error":"get_order takes no argument \"order\"."}
+}
+
+// The tools of a session are those that its role may use now.
+func ExampleHost_Tools() {
+	dir := exampleDesk()
+	defer os.RemoveAll(dir)
+	h, err := host.Open(context.Background(), filepath.Join(dir, "config.toml"), host.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer h.Close()
+	for _, role := range []string{"customer", "visitor"} {
+		fmt.Printf("%s:", role)
+		for _, t := range h.Tools(context.Background(), host.Session{Role: role}) {
+			fmt.Printf(" %s (%s)", t.Name, t.Effect)
+		}
+		fmt.Println()
+	}
+	// Output:
+	// customer: get_order (read)
+	// visitor:
+}
+
+// Where anything is wrong, nothing is loaded and everything is told.
+func ExampleOpen() {
+	dir := exampleDesk()
+	defer os.RemoveAll(dir)
+	config := filepath.Join(dir, "config.toml")
+	text, err := os.ReadFile(config)
+	must(err)
+	must(os.WriteFile(config, append(text, "limits = { tiem = \"1s\" }\n"...), 0o600))
+
+	_, err = host.Open(context.Background(), config, host.Options{})
+	fmt.Println(err)
+	// Output:
+	// config.toml:16: [tools.get_order] limits.tiem: unknown key (did you mean "time"?); known here: time, memory, argument_chars, result_chars, host_calls, log
+	// 1 fault; nothing was loaded
+}
