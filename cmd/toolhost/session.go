@@ -25,6 +25,17 @@ func (f *sessionFlags) add(cmd *cobra.Command) {
 
 func (f *sessionFlags) given() bool { return f.file != "" || len(f.as) > 0 }
 
+// fromEnvironment takes who asks from the environment, where no flag says it.
+func (f *sessionFlags) fromEnvironment(c *cli) {
+	if f.given() {
+		return
+	}
+	f.file, _ = c.env("TOOLHOST_SESSION")
+	if as, _ := c.env("TOOLHOST_AS"); as != "" {
+		f.as = []string{as}
+	}
+}
+
 func (f *sessionFlags) read(c *cli) (host.Session, error) {
 	switch {
 	case f.file != "" && len(f.as) > 0, len(f.as) > 1:

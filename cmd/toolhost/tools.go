@@ -1,65 +1,59 @@
 package main
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/spf13/cobra"
 
-	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/strictjson"
+	"github.com/toolhost/toolhost/server"
 )
 
 func (c *cli) toolsCommand() *cobra.Command {
 	var who sessionFlags
-	format := "mcp"
+	format := string(server.FormMCP)
 	cmd := &cobra.Command{
 		DisableFlagsInUseLine: true,
-		Use:                   "tools (--session FILE | --as k=v,...)",
+		Use:                   "tools [--format FORMAT] (--session FILE | --as k=v,...)",
 		Short:                 "The descriptions of the tools that a session may use now",
-		Long: `Writes the tools that this session may use now, as a model should see them: one
-JSON object in the form of MCP's tools/list result, without toolhost's own keywords.`,
-		Example: `  toolhost tools --as role=customer,tenant=larkfield`,
+		Long: `Writes the tools that this session may use now, as a model should see them, without
+toolhost's own keywords: MCP's tools/list result, or the tools of a provider's request.
+
+stderr   which tools are not strict, and why
+exit     0, 1 host error, 2 usage, config, or a contract that the provider would reject`,
+		Example: `  toolhost tools --format openai --as role=customer,tenant=larkfield`,
 		Args:    exactly(0, "tools takes no argument; see: toolhost tools --help"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if format != "mcp" {
-				return usage("--format %q: this version knows mcp", format)
+			form, ok := server.FormNamed(format, server.ToolForms())
+			if !ok {
+				return usage("--format %q: this version knows %s", format, server.FormNames(server.ToolForms()))
 			}
-			s, err := who.read(c)
-			if err != nil {
-				return err
-			}
-			h, err := c.look(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer h.Close()
-			_, _ = c.stdout.Write(append(mcpTools(h.Tools(cmd.Context(), s)), '\n')) // the sink remembers an error
-			return nil
+			return c.tools(cmd.Context(), who, form)
 		},
 	}
 	who.add(cmd)
-	cmd.Flags().StringVar(&format, "format", format, "mcp")
+	cmd.Flags().StringVar(&format, "format", format, "mcp, openai, anthropic or gemini")
+	completeForms(cmd, server.ToolForms())
 	return cmd
 }
 
-// mcpTools writes the result of MCP's tools/list. The annotations come from
-// the config's effect, never from a plugin.
-func mcpTools(tools []host.Tool) []byte {
-	b := []byte(`{"tools":[`)
-	for i, t := range tools {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, `{"name":`...)
-		b = strictjson.AppendString(b, t.Name)
-		if t.Title != "" {
-			b = strictjson.AppendString(append(b, `,"title":`...), t.Title)
-		}
-		b = strictjson.AppendString(append(b, `,"description":`...), t.Description)
-		b = t.Input.AppendJSON(append(b, `,"inputSchema":`...))
-		b = t.Output.AppendJSON(append(b, `,"outputSchema":`...))
-		if t.Effect == "read" {
-			b = append(b, `,"annotations":{"readOnlyHint":true}`...)
-		}
-		b = append(b, '}')
+func (c *cli) tools(ctx context.Context, who sessionFlags, form server.Form) error {
+	s, err := who.read(c)
+	if err != nil {
+		return err
 	}
-	return append(b, `]}`...)
+	h, err := c.look(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	tools, err := form.Tools(h.Tools(ctx, s))
+	if err != nil {
+		return usageOf(err)
+	}
+	for _, note := range tools.Notes {
+		fmt.Fprintln(c.stderr, clean("note: "+note))
+	}
+	_, _ = c.stdout.Write(append(tools.JSON, '\n')) // the sink remembers an error
+	return nil
 }

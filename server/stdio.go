@@ -1,0 +1,270 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolhost/toolhost/host/strictjson"
+)
+
+// maxLine bounds one message, in bytes: the longest arguments that a config can
+// allow, with each character escaped.
+const maxLine = 16 << 20
+
+// stdio is MCP's transport on stdin and stdout: one JSON-RPC message a line. It
+// reads each line strictly (message.go) before the SDK decodes it, answers what
+// is no message itself, and goes on.
+type stdio struct {
+	lines  chan stdinLine
+	refuse func(raw []byte, why string) // records what is no message
+
+	out    sync.Mutex // guards writer
+	writer io.Writer
+
+	mu     sync.Mutex
+	asked  map[string]asked // requests that wait for an answer, by id
+	quiet  chan struct{}    // closed when input has ended and nothing waits
+	ended  bool             // input has ended
+	end    error            // how it ended; read once lines is closed
+	closed chan struct{}
+	once   sync.Once
+}
+
+// An asked request waits for its answer.
+type asked struct {
+	text  []byte // the line
+	parks bool   // it is answered when the input ends, and does not hold that up
+}
+
+type stdinLine struct {
+	text []byte
+	err  error // errLine, errHalf; io.EOF and others end the input
+}
+
+var (
+	errLine = fmt.Errorf("the line is longer than %d bytes", maxLine)
+	errHalf = errors.New("the input ends within the line")
+)
+
+func newStdio(in io.Reader, out io.Writer, refuse func(raw []byte, why string)) *stdio {
+	t := &stdio{
+		lines: make(chan stdinLine), refuse: refuse, writer: out,
+		asked: map[string]asked{}, quiet: make(chan struct{}), closed: make(chan struct{}), end: io.EOF,
+	}
+	go t.pump(bufio.NewReaderSize(in, 64<<10))
+	return t
+}
+
+// pump reads lines until the input or the connection ends.
+func (t *stdio) pump(in *bufio.Reader) {
+	defer close(t.lines)
+	for {
+		l := readLine(in)
+		if l.err != nil && !errors.Is(l.err, errLine) && !errors.Is(l.err, errHalf) {
+			t.end = l.err
+			return
+		}
+		select {
+		case t.lines <- l:
+		case <-t.closed:
+			return
+		}
+	}
+}
+
+// readLine reads one line without its end, LF or CRLF. Of one that is too long
+// it keeps the beginning, and reads on to its end.
+func readLine(in *bufio.Reader) stdinLine {
+	var l stdinLine
+	for {
+		part, err := in.ReadSlice('\n')
+		if room := maxLine + 1 - len(l.text); l.err == nil && len(part) > room {
+			l.text, l.err = append(l.text, part[:room]...), errLine
+		} else if l.err == nil {
+			l.text = append(l.text, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && len(l.text) > 0: // the next read meets the error again
+			l.err = errHalf
+		case err != nil:
+			l.err = err
+		default:
+			if l.err == nil {
+				l.text = bytes.TrimSuffix(l.text[:len(l.text)-1], []byte("\r"))
+			}
+		}
+		return l
+	}
+}
+
+// Connect implements mcp.Transport.
+func (t *stdio) Connect(context.Context) (mcp.Connection, error) { return t, nil }
+
+// SessionID implements mcp.Connection.
+func (t *stdio) SessionID() string { return "" }
+
+// Read implements mcp.Connection. When the input has ended, what was asked is
+// answered before that is told.
+func (t *stdio) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-t.closed:
+			return nil, io.EOF
+		case l, ok := <-t.lines:
+			if !ok {
+				return nil, t.drain(ctx)
+			}
+			if msg, ok := t.accept(l); ok {
+				return msg, nil
+			}
+		}
+	}
+}
+
+// accept takes a line for a message, or answers and records that it is none.
+func (t *stdio) accept(l stdinLine) (jsonrpc.Message, bool) {
+	if l.err == nil && len(l.text) == 0 {
+		return nil, false // a blank line
+	}
+	m, fault := readMessage(l)
+	var msg jsonrpc.Message
+	if fault == nil {
+		var err error
+		if msg, err = jsonrpc.DecodeMessage(l.text); err != nil {
+			fault = &messageFault{jsonrpc.CodeInvalidRequest, "another reader does not take the message"}
+		}
+	}
+	if fault == nil && m.request() && !t.ask(m, l.text) {
+		fault = &messageFault{jsonrpc.CodeInvalidRequest, "a request of this id is not answered yet"}
+	}
+	if fault == nil {
+		return msg, true
+	}
+	t.refuse(l.text, fault.why)
+	if m.answerable() {
+		t.sendFault(m.id, fault)
+	}
+	return nil, false
+}
+
+// drain waits until everything is answered that does not wait for the end.
+func (t *stdio) drain(ctx context.Context) error {
+	t.mu.Lock()
+	t.ended = true
+	t.hush()
+	t.mu.Unlock()
+	select {
+	case <-t.quiet:
+		return t.end
+	case <-t.closed:
+		return t.end
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// ask notes a request; false if its id waits already.
+func (t *stdio) ask(m message, text []byte) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, waits := t.asked[m.id]; waits {
+		return false
+	}
+	t.asked[m.id] = asked{text: text, parks: m.method == "subscriptions/listen"}
+	return true
+}
+
+// waiting gives the line of a request that is not answered yet.
+func (t *stdio) waiting(id string) (text []byte, waits bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a, waits := t.asked[id]
+	return a.text, waits
+}
+
+func (t *stdio) answered(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.asked, id)
+	t.hush()
+}
+
+// hush closes quiet when it is; mu is held.
+func (t *stdio) hush() {
+	for _, a := range t.asked {
+		if !a.parks {
+			return
+		}
+	}
+	select {
+	case <-t.quiet:
+	default:
+		if t.ended {
+			close(t.quiet)
+		}
+	}
+}
+
+// Write implements mcp.Connection.
+func (t *stdio) Write(_ context.Context, msg jsonrpc.Message) error {
+	r, answers := msg.(*jsonrpc.Response)
+	if answers {
+		defer t.answered(idText(r.ID.Raw()))
+		msg = t.plain(r)
+	}
+	text, err := jsonrpc.EncodeMessage(msg)
+	if err != nil {
+		return err
+	}
+	return t.write(text)
+}
+
+// plain gives an answer as it may leave. An error that the SDK made before the
+// door saw the request is recorded here, and its text, which can quote the
+// request, stays.
+func (t *stdio) plain(r *jsonrpc.Response) *jsonrpc.Response {
+	var ours *decidedError
+	if r.Error == nil || errors.As(r.Error, &ours) {
+		return r
+	}
+	f := refusedBySDK(r.Error)
+	text, _ := t.waiting(idText(r.ID.Raw()))
+	t.refuse(text, f.Message)
+	return &jsonrpc.Response{ID: r.ID, Error: f}
+}
+
+func (t *stdio) write(text []byte) error {
+	t.out.Lock()
+	defer t.out.Unlock()
+	_, err := t.writer.Write(append(text, '\n'))
+	return err
+}
+
+// sendFault answers what is no message, in words that hold nothing of it; without
+// an id if that could be taken for another request's answer. An error of the
+// write is met again by the next answer.
+func (t *stdio) sendFault(id string, f *messageFault) {
+	if _, waits := t.waiting(id); waits || id == "" {
+		id = "null"
+	}
+	text := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":`, id, f.code)
+	_ = t.write(append(strictjson.AppendString(text, f.why), `}}`...))
+}
+
+// Close implements mcp.Connection.
+func (t *stdio) Close() error {
+	t.once.Do(func() { close(t.closed) })
+	return nil
+}
