@@ -41,7 +41,8 @@ import (
 //	server NAME                    start an HTTP server on loopback; $NAME is its host and port
 //	served NAME N                  that server has had N requests
 //
-// "exec toolhost" runs it as a process of its own.
+// "exec toolhost" runs it as a process of its own. [node] is whether other
+// people's MCP clients are there (.ci/node).
 
 var update = flag.Bool("update", false, "write what the scripts see into their files")
 
@@ -60,6 +61,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Condition:           condition,
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, env...)
 			e.Vars = append(e.Vars, "ROOT="+root)
@@ -88,6 +90,19 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// condition knows [node]: there are Node 22 and the clients of .ci/node. With
+// TOOLHOST_NEEDS=all it is an error that they are not.
+func condition(cond string) (bool, error) {
+	if cond != "node" {
+		return false, fmt.Errorf("no condition %q", cond)
+	}
+	_, err := os.Stat(filepath.Join(os.Getenv("TOOLHOST_NODE"), "node_modules", "node", "bin", "node"))
+	if err != nil && os.Getenv("TOOLHOST_NEEDS") == "all" {
+		return false, errors.New("TOOLHOST_NODE names no folder that .ci/node has filled")
+	}
+	return err == nil, nil
+}
+
 // environment gives scripts the Go caches of this process, so that a plugin is
 // compiled once, and a folder of compiled modules for all of them.
 func environment(t *testing.T) []string {
@@ -100,7 +115,7 @@ func environment(t *testing.T) []string {
 	cache := filepath.Join(t.TempDir(), "modules")
 	return []string{
 		"GOCACHE=" + values[0], "GOMODCACHE=" + values[1], "GOPROXY=" + values[2], "GOFLAGS=" + values[3],
-		"TOOLHOST_CACHE=" + cache, "NO_COLOR=1",
+		"TOOLHOST_CACHE=" + cache, "NO_COLOR=1", "TOOLHOST_NODE=" + os.Getenv("TOOLHOST_NODE"),
 	}
 }
 
