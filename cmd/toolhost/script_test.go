@@ -42,7 +42,7 @@ import (
 //	served NAME N                  that server has had N requests
 //
 // "exec toolhost" runs it as a process of its own. [node] is whether other
-// people's MCP clients are there (.ci/node).
+// people's clients and SDKs are there (.ci/node).
 
 var update = flag.Bool("update", false, "write what the scripts see into their files")
 
