@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -54,16 +55,19 @@ var methods = map[string]bool{
 // They may be as deep as the host takes them.
 const argumentsDepth = 2
 
-func readMessage(l stdinLine) (m message, fault *messageFault) {
-	if l.err != nil {
-		return m, &messageFault{jsonrpc.CodeParseError, l.err.Error()}
+func readMessage(l Line) (m message, fault *messageFault) {
+	switch {
+	case l.Long:
+		return m, &messageFault{jsonrpc.CodeParseError, fmt.Sprintf("the line is longer than %d bytes", maxLine)}
+	case l.Half:
+		return m, &messageFault{jsonrpc.CodeParseError, "the input ends within the line"}
 	}
-	limits := strictjson.Default(len(l.text))
+	limits := strictjson.Default(len(l.Text))
 	limits.Depth += argumentsDepth
-	v, err := strictjson.Read(l.text, limits)
+	v, err := strictjson.Read(l.Text, limits)
 	switch {
 	case err != nil:
-		m.id = looseID(l.text)
+		m.id = looseID(l.Text)
 		return m, &messageFault{jsonrpc.CodeParseError, "the line is not strict JSON: one object, UTF-8, no name twice"}
 	case v.Kind() == strictjson.Array:
 		return m, &messageFault{jsonrpc.CodeInvalidRequest, "batches are not taken; send each message alone"}
@@ -73,7 +77,9 @@ func readMessage(l stdinLine) (m message, fault *messageFault) {
 	if m.id, m.hasID, fault = readID(v); fault != nil {
 		return m, fault
 	}
-	m.method, _ = v.TextAt("method")
+	if method, isText := v.TextAt("method"); isText {
+		m.method = method
+	}
 	_, result := v.Get("result")
 	_, failed := v.Get("error")
 	m.answers = m.method == "" && (result || failed)
@@ -82,7 +88,7 @@ func readMessage(l stdinLine) (m message, fault *messageFault) {
 			return m, &messageFault{jsonrpc.CodeInvalidRequest, "a message has the members jsonrpc, id, method and params; this server asks for nothing that is answered"}
 		}
 	}
-	if version, _ := v.TextAt("jsonrpc"); version != "2.0" {
+	if version, isText := v.TextAt("jsonrpc"); !isText || version != "2.0" {
 		return m, &messageFault{jsonrpc.CodeInvalidRequest, `jsonrpc must be "2.0"`}
 	}
 	return m, m.check(v)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +22,7 @@ const maxLine = 16 << 20
 // reads each line strictly (message.go) before the SDK decodes it, answers what
 // is no message itself, and goes on.
 type stdio struct {
-	lines  chan stdinLine
+	lines  chan Line
 	refuse func(raw []byte, why string) // records what is no message
 
 	out    sync.Mutex // guards writer
@@ -44,22 +43,12 @@ type asked struct {
 	parks bool   // it is answered when the input ends, and does not hold that up
 }
 
-type stdinLine struct {
-	text []byte
-	err  error // errLine, errHalf; io.EOF and others end the input
-}
-
-var (
-	errLine = fmt.Errorf("the line is longer than %d bytes", maxLine)
-	errHalf = errors.New("the input ends within the line")
-)
-
 func newStdio(in io.Reader, out io.Writer, refuse func(raw []byte, why string)) *stdio {
 	t := &stdio{
-		lines: make(chan stdinLine), refuse: refuse, writer: out,
+		lines: make(chan Line), refuse: refuse, writer: out,
 		asked: map[string]asked{}, quiet: make(chan struct{}), closed: make(chan struct{}), end: io.EOF,
 	}
-	go t.pump(bufio.NewReaderSize(in, 64<<10))
+	go t.pump(NewLines(in))
 	return t
 }
 
@@ -67,43 +56,18 @@ func newStdio(in io.Reader, out io.Writer, refuse func(raw []byte, why string)) 
 func (t *stdio) pump(in *bufio.Reader) {
 	defer close(t.lines)
 	for {
-		l := readLine(in)
-		if l.err != nil && !errors.Is(l.err, errLine) && !errors.Is(l.err, errHalf) {
-			t.end = l.err
-			return
-		}
-		select {
-		case t.lines <- l:
-		case <-t.closed:
-			return
-		}
-	}
-}
-
-// readLine reads one line without its end, LF or CRLF. Of one that is too long
-// it keeps the beginning, and reads on to its end.
-func readLine(in *bufio.Reader) stdinLine {
-	var l stdinLine
-	for {
-		part, err := in.ReadSlice('\n')
-		if room := maxLine + 1 - len(l.text); l.err == nil && len(part) > room {
-			l.text, l.err = append(l.text, part[:room]...), errLine
-		} else if l.err == nil {
-			l.text = append(l.text, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil && len(l.text) > 0: // the next read meets the error again
-			l.err = errHalf
-		case err != nil:
-			l.err = err
-		default:
-			if l.err == nil {
-				l.text = bytes.TrimSuffix(l.text[:len(l.text)-1], []byte("\r"))
+		l, err := ReadLine(in, maxLine)
+		if err == nil || l.Half {
+			select {
+			case t.lines <- l:
+			case <-t.closed:
+				return
 			}
 		}
-		return l
+		if err != nil {
+			t.end = err
+			return
+		}
 	}
 }
 
@@ -134,25 +98,25 @@ func (t *stdio) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 // accept takes a line for a message, or answers and records that it is none.
-func (t *stdio) accept(l stdinLine) (jsonrpc.Message, bool) {
-	if l.err == nil && len(l.text) == 0 {
+func (t *stdio) accept(l Line) (jsonrpc.Message, bool) {
+	if len(l.Text) == 0 {
 		return nil, false // a blank line
 	}
 	m, fault := readMessage(l)
 	var msg jsonrpc.Message
 	if fault == nil {
 		var err error
-		if msg, err = jsonrpc.DecodeMessage(l.text); err != nil {
+		if msg, err = jsonrpc.DecodeMessage(l.Text); err != nil {
 			fault = &messageFault{jsonrpc.CodeInvalidRequest, "another reader does not take the message"}
 		}
 	}
-	if fault == nil && m.request() && !t.ask(m, l.text) {
-		fault = &messageFault{jsonrpc.CodeInvalidRequest, "a request of this id is not answered yet"}
+	if fault == nil && m.request() {
+		fault = t.ask(m, l.Text)
 	}
 	if fault == nil {
 		return msg, true
 	}
-	t.refuse(l.text, fault.why)
+	t.refuse(l.Text, fault.why)
 	if m.answerable() {
 		t.sendFault(m.id, fault)
 	}
@@ -175,15 +139,24 @@ func (t *stdio) drain(ctx context.Context) error {
 	}
 }
 
-// ask notes a request; false if its id waits already.
-func (t *stdio) ask(m message, text []byte) bool {
+// maxAsked is how many requests may wait for an answer: each may be a guest.
+const maxAsked = 64
+
+// codeBusy is of those that JSON-RPC leaves to servers.
+const codeBusy = -32000
+
+// ask notes a request. One whose id waits already, or one too many, is a fault.
+func (t *stdio) ask(m message, text []byte) *messageFault {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, waits := t.asked[m.id]; waits {
-		return false
+		return &messageFault{jsonrpc.CodeInvalidRequest, "a request of this id is not answered yet"}
+	}
+	if len(t.asked) >= maxAsked {
+		return &messageFault{codeBusy, "too many requests are not answered yet; ask again when one is"}
 	}
 	t.asked[m.id] = asked{text: text, parks: m.method == "subscriptions/listen"}
-	return true
+	return nil
 }
 
 // waiting gives the line of a request that is not answered yet.

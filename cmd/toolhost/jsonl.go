@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/strictjson"
+	"github.com/toolhost/toolhost/server"
 )
 
 // callLines answers each line of stdin with one line of stdout, in order. A
@@ -29,21 +29,21 @@ func (c *cli) callLines(ctx context.Context, who sessionFlags) error {
 		return err
 	}
 	defer h.Close()
-	in, unread := newLineReader(c.stdin), false
+	in, unread := server.NewLines(c.stdin), false
 	for n := 1; ; n++ {
-		line, err := readLine(in)
+		line, err := server.ReadLine(in, maxStdin)
 		if errors.Is(err, io.EOF) {
 			break
-		} else if err != nil && !errors.Is(err, errLongLine) {
+		} else if err != nil {
 			return &status{code: exitHost, err: fmt.Errorf("stdin: %w", err)}
 		}
-		if err == nil && len(bytes.TrimSpace(line)) == 0 {
+		if len(bytes.TrimSpace(line.Text)) == 0 {
 			continue // a blank line is no proposal and no error
 		}
 		var s host.Session
 		var p host.Proposal
-		if err == nil {
-			s, p, err = readProposal(line, standard)
+		if err = errLongLine; !line.Long {
+			s, p, err = readProposal(line.Text, standard)
 		}
 		var out []byte
 		if err != nil {
@@ -63,33 +63,6 @@ func (c *cli) callLines(ctx context.Context, who sessionFlags) error {
 }
 
 var errLongLine = errors.New("is longer than 8 MiB")
-
-func newLineReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, 64<<10) }
-
-// readLine reads one line without its end. A line over maxStdin is read to its
-// end and not kept.
-func readLine(in *bufio.Reader) ([]byte, error) {
-	var line []byte
-	tooLong := false
-	for {
-		part, err := in.ReadSlice('\n')
-		if len(line)+len(part) > maxStdin {
-			tooLong, line = true, nil
-		}
-		if !tooLong {
-			line = append(line, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil && (!errors.Is(err, io.EOF) || len(line) == 0 && !tooLong):
-			return nil, err
-		case tooLong:
-			return nil, errLongLine
-		}
-		return bytes.TrimRight(line, "\r\n"), nil
-	}
-}
 
 // readProposal reads {"tool","arguments","session"}; standard is who asks where
 // a line does not say.

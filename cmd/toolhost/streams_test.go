@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
-	"strings"
 	"testing"
 	"time"
 )
@@ -41,26 +39,3 @@ func TestSignalEndsAWaitingRead(t *testing.T) {
 		}
 	}
 }
-
-// Lines of any length and end are read, and an error of stdin is no end of file.
-func TestReadLines(t *testing.T) {
-	broken := errors.New("broken")
-	long := strings.Repeat("x", maxStdin+1)
-	in := newLineReader(io.MultiReader(strings.NewReader("one\r\n\n"+long+"\nlast"), errReader{broken}))
-	for _, want := range []struct {
-		line string
-		err  error
-	}{{"one", nil}, {"", nil}, {"", errLongLine}, {"", broken}} {
-		line, err := readLine(in)
-		if string(line) != want.line || !errors.Is(err, want.err) {
-			t.Errorf("%.20q, %v; want %q, %v", line, err, want.line, want.err)
-		}
-	}
-	if line, err := readLine(newLineReader(strings.NewReader("half"))); string(line) != "half" || err != nil {
-		t.Errorf("%q, %v", line, err)
-	}
-}
-
-type errReader struct{ err error }
-
-func (r errReader) Read([]byte) (int, error) { return 0, r.err }

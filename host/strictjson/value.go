@@ -99,8 +99,10 @@ func (v Value) Get(name string) (Value, bool) {
 
 // TextAt gives the string that stands under a name; false where none does.
 func (v Value) TextAt(name string) (string, bool) {
-	m, _ := v.Get(name)
-	return m.text, m.kind == String
+	if m, _ := v.Get(name); m.kind == String {
+		return m.text, true
+	}
+	return "", false
 }
 
 // Map returns a copy in which every value of an object or array is what f
