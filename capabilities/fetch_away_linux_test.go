@@ -17,10 +17,9 @@ import (
 func TestFetchNoServer(t *testing.T) {
 	s := newSite(t)
 	s.time = 200 * time.Millisecond
-	l := listen(t, "127.0.0.1:0")
-	_ = l.Close()
 	s.names.set("track.example", "127.0.0.1")
-	base := "http://track.example:" + portOf(l) + "/"
+	_, bound := boundSocket(t) // nobody else can take the port, and nobody listens on it
+	base := fmt.Sprint("http://track.example:", bound, "/")
 	want(t, s.get(t, s.reach(t, entry(t, base)), base), NotAvailable, "no_connection")
 
 	full := fullListener(t)
@@ -30,8 +29,8 @@ func TestFetchNoServer(t *testing.T) {
 	want(t, s.get(t, s.reach(t, entry(t, secure)), secure), NotAvailable, "timeout")
 }
 
-// fullListener is a port whose queue of connections is full.
-func fullListener(t *testing.T) int {
+// boundSocket has a port of its own and does not listen.
+func boundSocket(t *testing.T) (socket, port int) {
 	t.Helper()
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -41,14 +40,20 @@ func fullListener(t *testing.T) int {
 	if err := syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Listen(socket, 0); err != nil {
-		t.Fatal(err)
-	}
 	name, err := syscall.Getsockname(socket)
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := name.(*syscall.SockaddrInet4).Port
+	return socket, name.(*syscall.SockaddrInet4).Port
+}
+
+// fullListener is a port whose queue of connections is full.
+func fullListener(t *testing.T) int {
+	t.Helper()
+	socket, port := boundSocket(t)
+	if err := syscall.Listen(socket, 0); err != nil {
+		t.Fatal(err)
+	}
 	for range 10 {
 		c, err := net.DialTimeout("tcp", fmt.Sprint("127.0.0.1:", port), 50*time.Millisecond)
 		if err != nil {

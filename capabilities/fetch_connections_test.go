@@ -52,8 +52,10 @@ func TestFetchConnectionsAreBounded(t *testing.T) {
 			s := newSite(t)
 			var now, most atomic.Int64
 			base, open := s.counted(t, func(w http.ResponseWriter, r *http.Request) {
-				most.Store(max(most.Load(), now.Add(1)))
+				at := now.Add(1)
 				defer now.Add(-1)
+				for seen := most.Load(); at > seen && !most.CompareAndSwap(seen, at); seen = most.Load() {
+				}
 				time.Sleep(10 * time.Millisecond)
 				if header != "" {
 					w.Header().Set("Connection", header)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 // listTree holds what is listed and what is not.
@@ -98,10 +97,9 @@ func TestFilesListLong(t *testing.T) {
 	}
 	for n := maxScan; n < maxScan+3; n++ {
 		add(n)
-		start := time.Now()
 		a := list()
-		if a.Status != Invalid || a.Reason != "folder_too_long" || len(a.Body) > 200 || time.Since(start) > time.Second {
-			t.Errorf("of more than %d names: %s %q after %v", n, a.Status.Word(), a.Reason, time.Since(start))
+		if a.Status != Invalid || a.Reason != "folder_too_long" || len(a.Body) > 200 {
+			t.Errorf("of more than %d names: %s %q", n, a.Status.Word(), a.Reason)
 		}
 	}
 	folder, err := tree.reach(nil).openFolder(nil)

@@ -21,7 +21,7 @@ import (
 const (
 	fileMarker = "MARKER-OF-ANOTHER" // in every file, and in names of files, that T-1 must not see
 	fileMost   = 4096                // max_bytes
-	fileTime   = 5 * time.Second     // what takes longer hangs
+	fileTime   = 60 * time.Second    // what takes longer hangs
 )
 
 // fileTree is a folder with the root of a files capability and what lies

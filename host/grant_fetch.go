@@ -58,6 +58,9 @@ func (g *fetchGrant) reach(ctx context.Context, a *asked, i int) (capabilities.R
 // absent, that no header can hold, or that is too short to be a secret, closes
 // the entry to it.
 func adds(entry config.Allow, s Session) (out capabilities.FetchSecrets) {
+	for _, h := range entry.Headers { // of a closed entry too: other sessions have sent them
+		out.Secrets = append(out.Secrets, h.Secrets...)
+	}
 	for _, h := range entry.Headers {
 		for _, ref := range h.Value.Refs() {
 			value, _ := s.value(ref)
@@ -77,7 +80,6 @@ func adds(entry config.Allow, s Session) (out capabilities.FetchSecrets) {
 		}
 		value, _ := h.Value.Render(s.value)
 		out.Headers = append(out.Headers, capabilities.FetchHeader{Name: h.Name, Value: value})
-		out.Secrets = append(out.Secrets, h.Secrets...)
 	}
 	return out
 }

@@ -7,16 +7,20 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/toolhost/toolhost/host/config"
 )
 
 // The names that guests fetch from are looked up by the host's resolver, and
 // where that leads to an address that is not public, nothing is dialled.
 func TestFetchAsksTheResolver(t *testing.T) {
-	asked := make(chan struct{}, 10)
+	var asked atomic.Int64
 	resolver := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
-		asked <- struct{}{}
+		asked.Add(1)
 		return nil, errors.New("no name server")
 	}}
 	d := newDesk(t, "", "fetch_url")
@@ -26,8 +30,8 @@ func TestFetchAsksTheResolver(t *testing.T) {
 	}
 	defer h.Close()
 	o := h.Call(t.Context(), sam(), ask("fetch_url", `{"url":"https://track.carrier.example/v1/7"}`))
-	if o.Code != codePluginError || len(asked) == 0 {
-		t.Errorf("%s, asked %d times", o.Line(), len(asked))
+	if o.Code != codePluginError || asked.Load() == 0 {
+		t.Errorf("%s, asked %d times", o.Line(), asked.Load())
 	}
 	uses := d.recorder.Records()[0].Uses
 	if len(uses) != 1 || uses[0].Asked != "https://track.carrier.example/v1/7" || !strings.HasPrefix(uses[0].Reason, "name: ") {
@@ -43,6 +47,7 @@ func TestFetchEndsWithTheCall(t *testing.T) {
 	defer close(release)
 	d := newDesk(t, `[capabilities.carrier]
 kind = "fetch"
+time = "1m"
 [[capabilities.carrier.allow]]
 url = "`+server.URL+`/"
 methods = ["GET"]
@@ -51,7 +56,7 @@ addresses = ["127.0.0.1/32"]
 plugin = "plugins/fetch_url"
 effect = "read"
 callers = ["staff"]
-limits = { time = "300ms" }
+limits = { time = "2s" }
 grants = { carrier = { only = "{args.url}" } }
 `, "fetch_url")
 	h := d.open(t)
@@ -70,7 +75,7 @@ func TestFetchShortValues(t *testing.T) {
 		_, _ = w.Write([]byte("from Leeds for " + r.Header.Get("X-Ticket")))
 	}))
 	defer server.Close()
-	config := func(mayEcho string) string {
+	text := func(mayEcho string) string {
 		return `[capabilities.carrier]
 kind = "fetch"
 [[capabilities.carrier.allow]]
@@ -95,11 +100,39 @@ grants = { carrier = {} }
 		"break-is-refused":      {`may_echo = ["{session.ticket}"]`, "a\nX-Y: z", codeFetchDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, config(tt.mayEcho), "fetch_url")
+			d := newDesk(t, text(tt.mayEcho), "fetch_url")
 			s.Attributes = map[string]string{"ticket": tt.ticket}
 			if o := d.open(t).Call(t.Context(), s, ask("fetch_url", `{"url":"`+server.URL+`/"}`)); o.Code != tt.code {
 				t.Errorf("%s: %s", o.Line(), o.Reason)
 			}
 		})
 	}
+}
+
+// The secrets of an entry that is closed to a session are withheld from it all
+// the same: the server has them from others.
+func TestSecretsOfAClosedEntry(t *testing.T) {
+	entry := config.Allow{Headers: []config.Header{
+		{Name: "A-Customer", Value: reference(t, "{session.customer}")},
+		{Name: "Authorization", Secrets: []string{"correct-horse-battery"}},
+	}}
+	got := adds(entry, Session{})
+	if got.Closed == "" || !slices.Contains(got.Secrets, "correct-horse-battery") || len(got.Headers) > 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// reference is a template of a config.
+func reference(t *testing.T, text string) config.Template {
+	t.Helper()
+	c, err := config.Parse("config.toml", []byte(`[capabilities.c]
+kind = "files"
+root = "docs"
+folder = "`+text+`"
+access = "read"
+`), config.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Capabilities[0].Files.Folder[0]
 }

@@ -45,6 +45,7 @@ type anthropicReader struct {
 	whole  bool // a message was there
 	calls  []FormCall
 	blocks map[int]*anthropicBlock
+	ended  bool // the stream has had its message_stop
 }
 
 // An anthropicBlock is a content block of a stream.
@@ -70,6 +71,9 @@ func anthropicCalls(docs []formDocument) ([]FormCall, error) {
 		}
 		r.calls = append(r.calls, block.call)
 	}
+	if len(r.blocks) > 0 && !r.ended {
+		return nil, errors.New("the stream was cut: it has no message_stop")
+	}
 	return r.calls, nil
 }
 
@@ -84,6 +88,8 @@ func (r *anthropicReader) document(v formValue) error {
 	switch kind {
 	case "error":
 		return errors.New("is an error of the provider and no message")
+	case "message_stop":
+		r.ended = true
 	case "message_start":
 		return r.message(m["message"])
 	case "content_block_start", "content_block_delta", "content_block_stop":

@@ -13,8 +13,8 @@ func mcpForm(tools []host.Tool) []byte {
 		}
 		b = appendField(b, `,"description`, t.Description)
 		b = t.Input.AppendJSON(append(b, `,"inputSchema":`...))
-		b = t.Output.AppendJSON(append(b, `,"outputSchema":`...))
-		if t.Effect == "read" {
+		if t.Effect == "read" { // as mcpTool has it
+			b = t.Output.AppendJSON(append(b, `,"outputSchema":`...))
 			b = append(b, `,"annotations":{"readOnlyHint":true}`...)
 		}
 		return append(b, '}')

@@ -40,6 +40,7 @@ type openAIReader struct {
 	whole   bool // a message was there
 	calls   []FormCall
 	streams map[int]*FormCall
+	ended   bool // a chunk of the stream has said that it is the last
 }
 
 func openAICalls(docs []formDocument) ([]FormCall, error) {
@@ -49,6 +50,9 @@ func openAICalls(docs []formDocument) ([]FormCall, error) {
 	}
 	if r.whole && len(r.streams) > 0 {
 		return nil, errors.New("both a whole message and a stream; give one of them")
+	}
+	if len(r.streams) > 0 && !r.ended {
+		return nil, errors.New("the stream was cut: no chunk has a finish_reason")
 	}
 	for _, i := range slices.Sorted(maps.Keys(r.streams)) {
 		r.calls = append(r.calls, *r.streams[i])
@@ -82,6 +86,8 @@ func (r *openAIReader) document(v formValue) error {
 			err = r.message(message)
 		} else if delta, ok := c["delta"]; ok {
 			err = r.delta(delta)
+			reason, _ := c["finish_reason"].text("finish_reason")
+			r.ended = r.ended || reason != ""
 		}
 		if err != nil {
 			return err

@@ -15,7 +15,7 @@ func openAIWhole(arguments string) string {
 }
 
 func openAIDelta(calls string) string {
-	return `{"choices":[{"delta":{"tool_calls":[` + calls + `]}}]}`
+	return `{"choices":[{"delta":{"tool_calls":[` + calls + `]},"finish_reason":"tool_calls"}]}`
 }
 
 func anthropicWhole(input string) string {
@@ -27,7 +27,7 @@ func anthropicStream(input string, parts ...string) string {
 	for _, p := range parts {
 		lines = append(lines, `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":`+p+`}}`)
 	}
-	return strings.Join(append(lines, `{"type":"content_block_stop","index":0}`), "\n")
+	return strings.Join(append(lines, `{"type":"content_block_stop","index":0}`, `{"type":"message_stop"}`), "\n")
 }
 
 func geminiWhole(call string) string {
@@ -105,6 +105,8 @@ func TestMessagesThatAreRefusedWhole(t *testing.T) {
 		{"message-and-stream", FormOpenAI, `{"tool_calls":[` + call + `]}` + "\n" + openAIDelta(`{"index":0,"id":"b","function":{"name":"t"}}`), "both a whole message and a stream"},
 		{"id-changes", FormOpenAI, openAIDelta(`{"index":0,"id":"a","function":{"name":"t"}},{"index":0,"id":"b"}`), `index 0: id is first "a", then "b"`},
 		{"name-changes", FormOpenAI, openAIDelta(`{"index":0,"id":"a","function":{"name":"t"}},{"index":0,"function":{"name":"u"}}`), `name is first "t", then "u"`},
+		{"openai-cut", FormOpenAI, strings.Replace(openAIDelta(`{"index":0,"id":"a","function":{"name":"t","arguments":"{}"}}`), `"tool_calls"}]}`, `null}]}`, 1), "the stream was cut: no chunk has a finish_reason"},
+		{"anthropic-cut", FormAnthropic, strings.Replace(anthropicStream("{}"), "message_stop", "ping", 1), "the stream was cut: it has no message_stop"},
 		{"no-index", FormOpenAI, openAIDelta(call), "index must be a whole number"},
 		{"index-as-a-fraction", FormOpenAI, openAIDelta(`{"index":0.0,"id":"a"}`), "index must be a whole number"},
 		{"no-name", FormOpenAI, openAIDelta(`{"index":0,"id":"a"}`), "call 1: has no tool's name"},

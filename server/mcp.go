@@ -47,9 +47,13 @@ func ServeMCP(ctx context.Context, h *host.Host, s host.Session, o MCPOptions) e
 	d.server.AddReceivingMiddleware(d.receive(ctx))
 	var watching sync.WaitGroup
 	watching.Go(func() { d.watch(ctx, o.Watch) })
-	err := d.server.Run(ctx, newStdio(o.In, o.Out, func(raw []byte, why string) { h.Unreadable(ctx, s, raw, why) }))
+	stream := newStdio(ctx, o.In, o.Out, func(raw []byte, why string) { h.Unreadable(ctx, s, raw, why) })
+	err := d.server.Run(ctx, stream)
 	cancel()
 	watching.Wait()
+	if lost := stream.failure(); lost != nil {
+		return lost
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 		return nil
 	}
@@ -191,6 +195,10 @@ func refusedBySDK(err error) *jsonrpc.Error {
 	}
 }
 
+// progressTime is how long a report waits for a client that does not read; then
+// it is dropped. The guest's own time goes on.
+const progressTime = 10 * time.Millisecond
+
 // progress passes on what a guest reports, where it grows, as the protocol asks.
 func progress(ctx context.Context, session *mcp.ServerSession, token any) func(done, total float64) {
 	last := -1.0
@@ -199,6 +207,8 @@ func progress(ctx context.Context, session *mcp.ServerSession, token any) func(d
 			return
 		}
 		last = done
+		ctx, cancel := context.WithTimeout(ctx, progressTime)
+		defer cancel()
 		_ = session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: done, Total: total}) // the call goes on without
 	}
 }

@@ -85,14 +85,14 @@ func TestCancelStopsTheGuest(t *testing.T) {
 		case err := <-done:
 			t.Fatalf("the guest does not begin: %v", err)
 		}
-		before, at := len(d.recorder.Records()), time.Now()
+		before := len(d.recorder.Records())
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Errorf("the client says %v", err)
 		}
 		wait(t, "the record", func() bool { return len(d.recorder.Records()) > before })
-		if rec := last(t, d); rec.Code != "cancelled" || rec.State != host.Failed || time.Since(at) > time.Second {
-			t.Errorf("%s %s after %v", rec.State, rec.Code, time.Since(at))
+		if rec := last(t, d); rec.Code != "cancelled" || rec.State != host.Failed { // one that was waited for has ended by its deadline
+			t.Errorf("%s %s", rec.State, rec.Code)
 		}
 		if r := call(t, c, "reports_progress", `{"steps":0,"pause_ms":0}`); r.IsError {
 			t.Errorf("afterwards: %s", text(t, r))
@@ -150,17 +150,24 @@ func TestRoleIsTakenAway(t *testing.T) {
 			}
 			select {
 			case <-changed:
-			case <-time.After(3 * time.Second):
+			case <-time.After(20 * time.Second):
 				t.Error("the client is not told")
 			}
 			if list, err := c.ListTools(t.Context(), nil); err != nil || len(list.Tools) != 0 {
 				t.Errorf("%v %v", list, err)
 			}
 			d.sql(t, "desk.db", "INSERT INTO people VALUES ('usr-sam', 'larkfield', 'staff')")
-			select {
-			case <-changed:
-			case <-time.After(3 * time.Second):
-				t.Error("the client is not told that they are back")
+			for tools := 0; tools != 2; { // a notification may still be one of the taking away
+				select {
+				case <-changed:
+				case <-time.After(20 * time.Second):
+					t.Fatal("the client is not told that they are back")
+				}
+				list, err := c.ListTools(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tools = len(list.Tools)
 			}
 		})
 	}
@@ -211,10 +218,9 @@ func TestEndOfTheServerEndsItsCalls(t *testing.T) {
 	go func() { done <- ServeMCP(ctx, d.host, tom(), MCPOptions{In: in, Out: io.Discard}) }()
 	_, _ = io.WriteString(say, greeting+`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sleeps"}}`+"\n")
 	wait(t, "the guest", func() bool { return d.instances() == 1 })
-	at := time.Now()
 	cancel()
-	if err := <-done; err != nil || time.Since(at) > time.Second {
-		t.Errorf("%v after %v", err, time.Since(at))
+	if err := <-done; err != nil {
+		t.Errorf("%v", err)
 	}
 	if rec := last(t, d); rec.Code != "cancelled" {
 		t.Errorf("the call ends as %s", rec.Code)
@@ -244,18 +250,73 @@ func TestBrokenStreams(t *testing.T) {
 
 // More requests than may wait are told so, and none of them runs.
 func TestRequestsThatWaitAreBounded(t *testing.T) {
-	var out bytes.Buffer
-	door := newStdio(strings.NewReader(""), &out, func([]byte, string) {})
+	answers, out := io.Pipe()
+	door := newStdio(t.Context(), strings.NewReader(""), out, func([]byte, string) {})
+	defer door.Close()
 	for i := range maxAsked {
 		if f := door.ask(message{id: strconv.Itoa(i), hasID: true, method: "tools/call"}, nil); f != nil {
 			t.Fatalf("request %d: %s", i, f.why)
 		}
 	}
-	if _, ok := door.accept(Line{Text: []byte(`{"jsonrpc":"2.0","id":"more","method":"tools/call","params":{"name":"x"}}`)}); ok || !strings.Contains(out.String(), `"id":"more","error":{"code":-32000`) {
-		t.Errorf("taken: %t, %s", ok, out.String())
+	if _, ok := door.accept(Line{Text: []byte(`{"jsonrpc":"2.0","id":"more","method":"tools/call","params":{"name":"x"}}`)}); ok {
+		t.Error("one too many is taken")
+	}
+	if l, err := ReadLine(NewLines(answers), 1000); !strings.Contains(string(l.Text), `"id":"more","error":{"code":-32000`) {
+		t.Errorf("%s %v", l.Text, err)
 	}
 	door.answered("7")
 	if _, ok := door.accept(Line{Text: []byte(`{"jsonrpc":"2.0","id":"more","method":"ping"}`)}); !ok {
-		t.Errorf("refused: %s", out.String())
+		t.Error("refused when there is room again")
+	}
+	door.answered(`"more"`)
+	if f := door.ask(message{id: "large", hasID: true}, make([]byte, maxAskedBytes)); f != nil {
+		t.Errorf("a large one alone: %s", f.why)
+	}
+	if f := door.ask(message{id: "small", hasID: true}, make([]byte, 1)); f == nil {
+		t.Error("more bytes than may wait are taken")
+	}
+}
+
+// A client that reads nothing holds up neither a guest nor the server's end.
+func TestClientThatReadsNothing(t *testing.T) {
+	d := newMCPDesk(t, "reports_progress")
+	in, toServer := io.Pipe()
+	defer toServer.Close()
+	_, out := io.Pipe() // nobody reads
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	served := make(chan error, 1)
+	go func() { served <- ServeMCP(ctx, d.host, tom(), MCPOptions{In: in, Out: out}) }()
+	fmt.Fprintln(toServer, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	fmt.Fprintln(toServer, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	for id := range 6 {
+		fmt.Fprintf(toServer, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"reports_progress","arguments":{"steps":20,"pause_ms":0},"_meta":{"progressToken":%d}}}`+"\n", id+1, id)
+	}
+	for deadline := time.Now().Add(30 * time.Second); len(d.recorder.Records()) < 6; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d calls have ended", len(d.recorder.Records()))
+		}
+	}
+	cancel()
+	select {
+	case <-served:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the server waits for its client")
+	}
+}
+
+// An id can be used again as soon as its answer is read.
+func TestIDUsedAgain(t *testing.T) {
+	d := newMCPDesk(t)
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	go func() { _ = ServeMCP(t.Context(), d.host, tom(), MCPOptions{In: in, Out: out}) }()
+	defer toServer.Close()
+	lines := NewLines(fromServer)
+	for i := range 500 {
+		fmt.Fprintln(toServer, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+		if l, err := ReadLine(lines, 1000); err != nil || !strings.Contains(string(l.Text), `"id":1,"result":{}`) {
+			t.Fatalf("ping %d: %s %v", i, l.Text, err)
+		}
 	}
 }

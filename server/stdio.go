@@ -25,14 +25,18 @@ type stdio struct {
 	lines  chan Line
 	refuse func(raw []byte, why string) // records what is no message
 
-	out    sync.Mutex // guards writer
 	writer io.Writer
+	queue  chan outgoing   // to be written, in order
+	stop   <-chan struct{} // the server ends, whatever waits
 
 	mu     sync.Mutex
 	asked  map[string]asked // requests that wait for an answer, by id
+	bytes  int              // of them
+	unsent int              // answers that are not written yet
 	quiet  chan struct{}    // closed when input has ended and nothing waits
 	ended  bool             // input has ended
 	end    error            // how it ended; read once lines is closed
+	lost   error            // the error of a write: the client is gone
 	closed chan struct{}
 	once   sync.Once
 }
@@ -40,15 +44,27 @@ type stdio struct {
 // An asked request waits for its answer.
 type asked struct {
 	text  []byte // the line
-	parks bool   // it is answered when the input ends, and does not hold that up
+	parks bool   // it waits for the end of the connection, and does not hold that up
 }
 
-func newStdio(in io.Reader, out io.Writer, refuse func(raw []byte, why string)) *stdio {
+// An outgoing message is written when its turn comes: a client that does not
+// read holds up no call.
+type outgoing struct {
+	text   []byte
+	answer bool
+}
+
+// maxQueue is how many messages wait for a client that does not read.
+const maxQueue = 64
+
+func newStdio(ctx context.Context, in io.Reader, out io.Writer, refuse func(raw []byte, why string)) *stdio {
 	t := &stdio{
+		queue: make(chan outgoing, maxQueue), stop: ctx.Done(),
 		lines: make(chan Line), refuse: refuse, writer: out,
 		asked: map[string]asked{}, quiet: make(chan struct{}), closed: make(chan struct{}), end: io.EOF,
 	}
 	go t.pump(NewLines(in))
+	go t.send()
 	return t
 }
 
@@ -69,6 +85,44 @@ func (t *stdio) pump(in *bufio.Reader) {
 			return
 		}
 	}
+}
+
+// send writes what is queued, until the connection ends. A client that is gone
+// ends it.
+func (t *stdio) send() {
+	for {
+		select {
+		case o := <-t.queue:
+			_, err := t.writer.Write(append(o.text, '\n'))
+			if o.answer {
+				t.sent()
+			}
+			if err != nil {
+				t.mu.Lock()
+				t.lost = err
+				t.mu.Unlock()
+				_ = t.Close()
+				return
+			}
+		case <-t.closed:
+			return
+		}
+	}
+}
+
+// failure is the error of a write, if one has ended the connection.
+func (t *stdio) failure() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lost
+}
+
+// sent counts an answer off.
+func (t *stdio) sent() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unsent--
+	t.hush()
 }
 
 // Connect implements mcp.Transport.
@@ -139,8 +193,12 @@ func (t *stdio) drain(ctx context.Context) error {
 	}
 }
 
-// maxAsked is how many requests may wait for an answer: each may be a guest.
-const maxAsked = 64
+// maxAsked is how many requests may wait for an answer: each may be a guest. So
+// many bytes they may have together, or one of them alone.
+const (
+	maxAsked      = 64
+	maxAskedBytes = 32 << 20
+)
 
 // codeBusy is of those that JSON-RPC leaves to servers.
 const codeBusy = -32000
@@ -152,10 +210,11 @@ func (t *stdio) ask(m message, text []byte) *messageFault {
 	if _, waits := t.asked[m.id]; waits {
 		return &messageFault{jsonrpc.CodeInvalidRequest, "a request of this id is not answered yet"}
 	}
-	if len(t.asked) >= maxAsked {
+	if len(t.asked) >= maxAsked || t.bytes+len(text) > maxAskedBytes && t.bytes > 0 {
 		return &messageFault{codeBusy, "too many requests are not answered yet; ask again when one is"}
 	}
 	t.asked[m.id] = asked{text: text, parks: m.method == "subscriptions/listen"}
+	t.bytes += len(text)
 	return nil
 }
 
@@ -167,15 +226,21 @@ func (t *stdio) waiting(id string) (text []byte, waits bool) {
 	return a.text, waits
 }
 
+// answered takes a request off, before its answer can be read: its id may be
+// used again at once.
 func (t *stdio) answered(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.bytes -= len(t.asked[id].text)
 	delete(t.asked, id)
-	t.hush()
+	t.unsent++
 }
 
 // hush closes quiet when it is; mu is held.
 func (t *stdio) hush() {
+	if t.unsent > 0 {
+		return
+	}
 	for _, a := range t.asked {
 		if !a.parks {
 			return
@@ -191,17 +256,20 @@ func (t *stdio) hush() {
 }
 
 // Write implements mcp.Connection.
-func (t *stdio) Write(_ context.Context, msg jsonrpc.Message) error {
+func (t *stdio) Write(ctx context.Context, msg jsonrpc.Message) error {
 	r, answers := msg.(*jsonrpc.Response)
 	if answers {
-		defer t.answered(idText(r.ID.Raw()))
 		msg = t.plain(r)
+		t.answered(idText(r.ID.Raw()))
 	}
 	text, err := jsonrpc.EncodeMessage(msg)
-	if err != nil {
-		return err
+	if err == nil {
+		err = t.write(ctx, outgoing{text: text, answer: answers})
 	}
-	return t.write(text)
+	if err != nil && answers {
+		t.sent()
+	}
+	return err
 }
 
 // plain gives an answer as it may leave. An error that the SDK made before the
@@ -218,22 +286,33 @@ func (t *stdio) plain(r *jsonrpc.Response) *jsonrpc.Response {
 	return &jsonrpc.Response{ID: r.ID, Error: f}
 }
 
-func (t *stdio) write(text []byte) error {
-	t.out.Lock()
-	defer t.out.Unlock()
-	_, err := t.writer.Write(append(text, '\n'))
-	return err
+func (t *stdio) write(ctx context.Context, o outgoing) error {
+	select {
+	case t.queue <- o:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.stop:
+		return context.Canceled
+	case <-t.closed:
+		return io.ErrClosedPipe
+	}
 }
 
 // sendFault answers what is no message, in words that hold nothing of it; without
-// an id if that could be taken for another request's answer. An error of the
-// write is met again by the next answer.
+// an id if that could be taken for another request's answer.
 func (t *stdio) sendFault(id string, f *messageFault) {
 	if _, waits := t.waiting(id); waits || id == "" {
 		id = "null"
 	}
 	text := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":`, id, f.code)
-	_ = t.write(append(strictjson.AppendString(text, f.why), `}}`...))
+	o := outgoing{text: append(strictjson.AppendString(text, f.why), `}}`...), answer: true}
+	t.mu.Lock()
+	t.unsent++
+	t.mu.Unlock()
+	if t.write(context.Background(), o) != nil { // the connection has ended
+		t.sent()
+	}
 }
 
 // Close implements mcp.Connection.

@@ -16,7 +16,7 @@ func (c *cli) serveCommand() *cobra.Command {
 asks is said here, or by TOOLHOST_SESSION (a file) or TOOLHOST_AS, never by the client.
 Stdout carries the protocol alone; the log is on stderr.
 
-exit     0 when stdin ends, 1 host error, 2 usage or config`,
+exit     0 when stdin ends or a signal ends it, 1 host error, 2 usage or config`,
 		Example: `  toolhost serve --session session.toml`,
 		Args:    exactly(0, "serve takes no argument; see: toolhost serve --help"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
