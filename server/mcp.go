@@ -195,11 +195,9 @@ func refusedBySDK(err error) *jsonrpc.Error {
 	}
 }
 
-// progressTime is how long a report waits for a client that does not read; then
-// it is dropped. The guest's own time goes on.
-const progressTime = 10 * time.Millisecond
-
 // progress passes on what a guest reports, where it grows, as the protocol asks.
+// For a client that does not read it is dropped (stdio.write): the guest's own
+// time goes on.
 func progress(ctx context.Context, session *mcp.ServerSession, token any) func(done, total float64) {
 	last := -1.0
 	return func(done, total float64) {
@@ -207,8 +205,6 @@ func progress(ctx context.Context, session *mcp.ServerSession, token any) func(d
 			return
 		}
 		last = done
-		ctx, cancel := context.WithTimeout(ctx, progressTime)
-		defer cancel()
 		_ = session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: done, Total: total}) // the call goes on without
 	}
 }

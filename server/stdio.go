@@ -286,7 +286,16 @@ func (t *stdio) plain(r *jsonrpc.Response) *jsonrpc.Response {
 	return &jsonrpc.Response{ID: r.ID, Error: f}
 }
 
+// write queues a message. An answer waits for its place; a notification that
+// finds none is dropped, as nobody reads.
 func (t *stdio) write(ctx context.Context, o outgoing) error {
+	if !o.answer {
+		select {
+		case t.queue <- o:
+		default:
+		}
+		return nil
+	}
 	select {
 	case t.queue <- o:
 		return nil
