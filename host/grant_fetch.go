@@ -16,8 +16,8 @@ import (
 type fetchGrant struct {
 	config *config.Fetch
 	fetch  *capabilities.Fetch
-	roots  map[string]rootsFile // by path
-	others []config.Allow       // entries of other capabilities
+	roots  map[string]string // digests by path
+	others []config.Allow    // entries of other capabilities
 }
 
 // otherEntries are those of all other fetch capabilities: a server that two of
@@ -139,7 +139,7 @@ func (g *fetchGrant) resolve(_ *Host, r *resolvedGrant) {
 	for _, a := range g.config.Allow {
 		one := resolvedAllow{
 			Addresses: shownPrefixes(a), Connections: a.Connections, Headers: map[string]string{}, Methods: a.Methods,
-			MayEcho: shownRefs(a), Roots: g.roots[a.Roots].digest, URL: a.URL.String(),
+			MayEcho: shownRefs(a), Roots: g.roots[a.Roots], URL: a.URL.String(),
 		}
 		for _, h := range a.Headers {
 			one.Headers[h.Name] = h.Value.String()

@@ -132,14 +132,14 @@ type loader struct {
 	files    map[string]*capabilities.Files
 	leads    map[string]string // where the root of a files capability leads, if a link is on its path
 	fetch    map[string]*capabilities.Fetch
-	roots    map[string]rootsFile // by path
+	roots    map[string]string // digests by path
 	faults   []config.Fault
 }
 
 func newLoader(h *Host, resolver *net.Resolver) *loader {
 	return &loader{
 		host: h, resolver: resolver, records: map[string]*capabilities.Records{}, files: map[string]*capabilities.Files{}, leads: map[string]string{},
-		fetch: map[string]*capabilities.Fetch{}, roots: map[string]rootsFile{},
+		fetch: map[string]*capabilities.Fetch{}, roots: map[string]string{},
 	}
 }
 

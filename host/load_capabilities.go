@@ -109,12 +109,6 @@ func where(path string) string {
 	return real
 }
 
-// rootsFile is a file of certificates that was read.
-type rootsFile struct {
-	pool   *x509.CertPool
-	digest string
-}
-
 const maxRootsFile = 4 << 20 // bytes; a system's whole store has some hundred KiB
 
 func (l *loader) openFetch(c *config.Capability) {
@@ -143,6 +137,6 @@ func (l *loader) readRoots(c *config.Capability, a *config.Allow) *x509.CertPool
 		l.fault(a.At("roots"), "[capabilities.%s] allow.roots: %q holds no certificate in PEM", c.Name, a.RootsShown)
 	}
 	sum := sha256.Sum256(pem)
-	l.roots[a.Roots] = rootsFile{pool: pool, digest: "sha256:" + hex.EncodeToString(sum[:])}
+	l.roots[a.Roots] = "sha256:" + hex.EncodeToString(sum[:])
 	return pool
 }

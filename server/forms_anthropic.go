@@ -108,11 +108,7 @@ func (r *anthropicReader) document(v formValue) error {
 
 func (r *anthropicReader) message(v formValue) error {
 	m := v.members()
-	if r.whole {
-		return errors.New("is a second message; give one")
-	}
-	r.whole = true
-	if err := m["role"].checkRole("assistant"); err != nil {
+	if err := firstMessage(&r.whole, m["role"]); err != nil {
 		return err
 	}
 	if content := m["content"]; len(content) == 0 || content[0] == '"' {

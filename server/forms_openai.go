@@ -98,11 +98,7 @@ func (r *openAIReader) document(v formValue) error {
 
 func (r *openAIReader) message(v formValue) error {
 	m := v.members()
-	if r.whole {
-		return errors.New("is a second message; give one")
-	}
-	r.whole = true
-	if err := m["role"].checkRole("assistant"); err != nil {
+	if err := firstMessage(&r.whole, m["role"]); err != nil {
 		return err
 	}
 	all, err := toolCalls(m)

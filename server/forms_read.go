@@ -207,6 +207,15 @@ func (v formValue) checkRole(want string) error {
 	return nil
 }
 
+// firstMessage refuses a second whole message, and one that is not the model's.
+func firstMessage(seen *bool, role formValue) error {
+	if *seen {
+		return errors.New("is a second message; give one")
+	}
+	*seen = true
+	return role.checkRole("assistant")
+}
+
 // eachDocument calls f with each object of a message, and names it in an error.
 func eachDocument(docs []formDocument, f func(v formValue) error) error {
 	for _, doc := range docs {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/strictjson"
 )
 
@@ -156,19 +157,11 @@ func (d *doors) direct(t *testing.T, as string) []told {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := host.Session{Attributes: map[string]string{}}
-	for key, value := range pairs {
-		switch key {
-		case "role":
-			s.Role = value
-		case "tenant":
-			s.Tenant = value
-		case "subject":
-			s.Subject = value
-		default:
-			s.Attributes[key] = value
-		}
+	session, err := config.ParseFlat(pairs)
+	if err != nil {
+		t.Fatal(err)
 	}
+	s := sessionOf(session)
 	d.records = host.NewMemoryRecorder(1000)
 	h, err := host.Open(t.Context(), filepath.Join(d.dir, standardConfig), host.Options{Recorder: d.records, Cache: d.cache})
 	if err != nil {
