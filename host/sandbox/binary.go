@@ -170,36 +170,43 @@ func (r *reader) valueType() byte {
 	return t
 }
 
-func (r *reader) refType() {
-	if t := r.byte(); t != typeFuncref && t != typeExternref {
+func (r *reader) refType() byte {
+	t := r.byte()
+	if t != typeFuncref && t != typeExternref {
 		r.fail("0x%02x is no reference type", t)
 	}
+	return t
+}
+
+// below reads an index of something of which there are n.
+func (r *reader) below(what string, n int) uint32 {
+	index := r.u32()
+	if r.err == nil && uint64(index) >= uint64(n) {
+		r.fail("%s %d does not exist, there are %d", what, index, n)
+	}
+	return index
 }
 
 // constant reads over a constant expression: exactly one instruction and its end.
-func (r *reader) constant() {
+func (s *sections) constant(r *reader) {
 	switch op := r.byte(); op {
-	case 0x41: // i32.const
-		r.skipSigned(32)
-	case 0x42: // i64.const
-		r.skipSigned(64)
-	case 0x43: // f32.const
-		r.take(4)
-	case 0x44: // f64.const
-		r.take(8)
-	case 0x23, 0xd2: // global.get, ref.func
-		r.u32()
-	case 0xd0: // ref.null
+	case opcodeI32Const, opcodeI64Const, opcodeF32Const, opcodeF64Const:
+		r.readNumber(op)
+	case opcodeGlobalGet:
+		r.below("global", len(s.globals))
+	case opcodeRefFunc:
+		r.below("function", len(s.functions))
+	case opcodeRefNull:
 		r.refType()
-	case 0xfd: // v128.const
-		if sub := r.u32(); sub != 12 {
+	case prefixVector:
+		if sub := r.u32(); sub != opcodeV128Const&0xff {
 			r.fail("vector instruction %d in a constant expression", sub)
 		}
 		r.take(16)
 	default:
 		r.fail("instruction 0x%02x in a constant expression", op)
 	}
-	if end := r.byte(); end != 0x0b {
+	if end := r.byte(); end != opcodeEnd {
 		r.fail("a constant expression is longer than one instruction")
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 )
 
 // Options of an Engine.
@@ -80,10 +81,14 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte, memoryLimit int64) (*
 		return nil, fmt.Errorf("the memory starts with %d pages, %d bytes: more than its limit of %d bytes",
 			manifest.MemoryMin, first, memoryLimit)
 	}
-	m, err := e.compile(ctx, s.plain, manifest, e.cacheDir)
+	if err := validate(ctx, s.plain()); err != nil {
+		return nil, err
+	}
+	rewritten := s.rewrite()
+	m, err := e.compile(ctx, rewritten, manifest, e.cacheDir)
 	if err != nil && e.cacheDir != "" {
 		// A damaged cache file must not keep a tool from loading.
-		m, err = e.compile(ctx, s.plain, manifest, "")
+		m, err = e.compile(ctx, rewritten, manifest, "")
 	}
 	if err != nil {
 		return nil, err
@@ -98,7 +103,6 @@ func (e *Engine) compile(ctx context.Context, wasm []byte, manifest *Manifest, c
 	m = &Module{hosts: map[string]api.Module{}}
 	config := wazero.NewRuntimeConfig().
 		WithCoreFeatures(api.CoreFeaturesV2).
-		WithCloseOnContextDone(true).
 		WithCustomSections(false).
 		WithDebugInfoEnabled(false)
 	if cacheDir != "" {
@@ -118,13 +122,41 @@ func (e *Engine) compile(ctx context.Context, wasm []byte, manifest *Manifest, c
 		}
 	}()
 	if m.compiled, err = m.runtime.CompileModule(ctx, wasm); err != nil {
-		return m, fmt.Errorf("the module is not valid: %w", err)
+		return m, fmt.Errorf("compile: %s", oneLine(err.Error()))
 	}
 	return m, m.addHosts(ctx, e.offer, manifest)
 }
 
+// validate has wazero look at the module as it was given, before anything is appended to it. wazero has
+// no function for that; it validates, then asks for the listeners of the functions, then compiles. So a
+// factory of listeners that panics ends it where it is wanted (TestValidateStopsBeforeCompiling).
+func validate(ctx context.Context, wasm []byte) (err error) {
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().
+		WithCoreFeatures(api.CoreFeaturesV2).WithCustomSections(false).WithDebugInfoEnabled(false).WithMemoryLimitPages(65536))
+	defer func() {
+		switch reason := recover().(type) {
+		case nil:
+		case validated:
+			err = nil
+		default:
+			err = fmt.Errorf("the validator failed: %s", firstLine(fmt.Sprint(reason)))
+		}
+		err = errors.Join(err, r.Close(ctx))
+	}()
+	stop := experimental.FunctionListenerFactoryFunc(func(api.FunctionDefinition) experimental.FunctionListener { panic(validated{}) })
+	if _, err := r.CompileModule(experimental.WithFunctionListenerFactory(ctx, stop), wasm); err != nil {
+		return fmt.Errorf("the module is not valid: %s", oneLine(err.Error()))
+	}
+	return nil
+}
+
+type validated struct{}
+
 // addHosts makes the host modules that the module imports, and no other.
 func (m *Module) addHosts(ctx context.Context, offer Offer, manifest *Manifest) (err error) {
+	if m.hosts[ownModule], err = newLook(ctx, m.runtime); err != nil {
+		return fmt.Errorf("make the module %s: %w", ownModule, err)
+	}
 	wasi := slices.ContainsFunc(manifest.Imports, func(i Import) bool { return i.Module == wasiModule })
 	if wasi {
 		if m.hosts[wasiModule], err = newWASI(ctx, m.runtime); err != nil {

@@ -75,6 +75,7 @@ type answer struct {
 
 // serve is the one way from a guest to Functions. It returns to the guest or ends it.
 func (c *call) serve(ctx context.Context, mem api.Memory, module, function string, request, response region) uint64 {
+	c.alive(ctx)
 	name := dotted(module, function)
 	logs := module == logModule && function == logFunction
 	if !logs {

@@ -85,27 +85,24 @@ func Inspect(wasm []byte, offered Offer) (*Manifest, []error) {
 
 func (s *sections) judge(wasm []byte, offered Offer) (*Manifest, []error) {
 	digest := sha256.Sum256(wasm)
-	m := &Manifest{Functions: len(s.functions), Size: len(wasm), Digest: "sha256:" + hex.EncodeToString(digest[:])}
+	m := &Manifest{Functions: len(s.bodies), Size: len(wasm), Digest: "sha256:" + hex.EncodeToString(digest[:])}
 	var f faults
 	if s.start {
 		f.add("has a start section, which would run before any bound of a call; export _initialize instead")
 	}
-	var funcs []uint32 // the type of each function: imports come first in the index space
 	for _, i := range s.imports {
 		m.Imports = append(m.Imports, Import{i.module, i.name, kindOf(i.kind)})
 		if i.kind != kindFunction {
 			f.add("imports %s %s: a guest has its own memories, tables and globals", kindOf(i.kind), dotted(i.module, i.name))
 			continue
 		}
-		funcs = append(funcs, i.typ)
 		if err := judgeImport(i.module, i.name, s.types[i.typ], offered); err != nil {
 			f.add("%w", err)
 		}
 	}
-	funcs = append(funcs, s.functions...)
 	s.judgeMemory(m, &f)
 	s.judgeTables(&f)
-	s.judgeExports(m, &f, funcs)
+	s.judgeExports(m, &f)
 	return m, f.list
 }
 
@@ -130,16 +127,17 @@ func judgeImport(module, name string, sig signature, offered Offer) error {
 }
 
 func (s *sections) judgeMemory(m *Manifest, f *faults) {
-	if len(s.memories) > 1 {
-		f.add("has %d memories, want one", len(s.memories))
+	own := s.memories[s.imported(kindMemory):]
+	if len(own) > 1 {
+		f.add("has %d memories, want one", len(own))
 	}
-	for _, l := range s.memories {
+	for _, l := range own {
 		if l.shared {
 			f.add("has a shared memory, which only threads need")
 		}
 	}
-	if len(s.memories) > 0 {
-		l := s.memories[0]
+	if len(own) > 0 {
+		l := own[0]
 		m.MemoryMin, m.MemoryMax, m.HasMax = l.min, l.max, l.hasMax
 	}
 }
@@ -159,7 +157,7 @@ func (s *sections) judgeTables(f *faults) {
 	}
 }
 
-func (s *sections) judgeExports(m *Manifest, f *faults, funcs []uint32) {
+func (s *sections) judgeExports(m *Manifest, f *faults) {
 	found := map[string]rawExport{}
 	for _, e := range s.exports {
 		if e.kind > kindGlobal {
@@ -178,11 +176,11 @@ func (s *sections) judgeExports(m *Manifest, f *faults, funcs []uint32) {
 	} else if e.kind != kindMemory {
 		f.add("exports memory as a %s", kindOf(e.kind))
 	}
-	s.judgeFunction(f, found, funcs, "run", signature{results: string([]byte{typeI32})}, true)
-	s.judgeFunction(f, found, funcs, "_initialize", signature{}, false)
+	s.judgeFunction(f, found, "run", signature{results: string([]byte{typeI32})}, true)
+	s.judgeFunction(f, found, "_initialize", signature{}, false)
 }
 
-func (s *sections) judgeFunction(f *faults, found map[string]rawExport, funcs []uint32, name string, want signature, needed bool) {
+func (s *sections) judgeFunction(f *faults, found map[string]rawExport, name string, want signature, needed bool) {
 	e, ok := found[name]
 	switch {
 	case !ok && needed:
@@ -190,10 +188,10 @@ func (s *sections) judgeFunction(f *faults, found map[string]rawExport, funcs []
 	case !ok:
 	case e.kind != kindFunction:
 		f.add("exports %s as a %s, want %v", name, kindOf(e.kind), want)
-	case uint64(e.index) >= uint64(len(funcs)):
+	case uint64(e.index) >= uint64(len(s.functions)):
 		f.add("exports %s, but function %d does not exist", name, e.index)
-	case s.types[funcs[e.index]] != want:
-		f.add("exports %s as %v, want %v", name, s.types[funcs[e.index]], want)
+	case s.types[s.functions[e.index]] != want:
+		f.add("exports %s as %v, want %v", name, s.types[s.functions[e.index]], want)
 	}
 }
 

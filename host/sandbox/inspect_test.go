@@ -199,7 +199,7 @@ func FuzzInspect(f *testing.F) {
 		if err != nil {
 			t.Fatalf("accepted, then refused: %v", err)
 		}
-		compiled, err := r.CompileModule(context.Background(), s.plain)
+		compiled, err := r.CompileModule(context.Background(), s.plain())
 		if err != nil {
 			return
 		}

@@ -53,3 +53,14 @@ func writeResponse(mem api.Memory, g region, response []byte) error {
 	}
 	return nil
 }
+
+// view gives a place in guest memory for reading at once, or nil.
+func view(mem api.Memory, g region) ([]byte, bool) { return mem.Read(g.ptr, g.size) }
+
+// put32 and put64 write a number; false if it is not wholly in memory.
+func put32(mem api.Memory, at, n uint32) bool { return mem.WriteUint32Le(at, n) }
+
+func put64(mem api.Memory, at uint32, n uint64) bool { return mem.WriteUint64Le(at, n) }
+
+// put writes bytes; false if they are not wholly in memory.
+func put(mem api.Memory, at uint32, b []byte) bool { return mem.Write(at, b) }

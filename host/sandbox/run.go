@@ -14,6 +14,7 @@ import (
 // Call is what one run may use. Zero bounds allow nothing (S11).
 type Call struct {
 	Time      time.Duration // over instantiation, _initialize and run together
+	Fuel      int64         // units (docs/sandbox.md), over _initialize and run together
 	HostCalls int           // calls of offered functions, toolhost.log not counted
 	LogBytes  int           // stdout, stderr and toolhost.log requests together
 	Functions Functions     // answers what the guest asks
@@ -23,7 +24,7 @@ type Call struct {
 // Usage is what one run used, however it ended.
 type Usage struct {
 	Time        time.Duration
-	Fuel        uint64 // 0 until guests are metered
+	Fuel        uint64 // the same for the same call everywhere, unless time ended it
 	MemoryBytes int64  // the linear memory at its largest
 	HostCalls   int
 }
@@ -31,11 +32,14 @@ type Usage struct {
 // call is the state of one run. It travels in the context, because host modules outlive calls.
 type call struct {
 	Call
-	output  *output
-	memory  linearMemory
-	calls   int     // that count against HostCalls
-	kept    *answer // S7
-	stopped *Stop   // set by what ended the guest from the host's side
+	deadline time.Time
+	output   *output
+	memory   linearMemory
+	granted  int64   // fuel that was given out so far
+	used     uint64  // fuel that was used, once it has ended
+	calls    int     // that count against HostCalls
+	kept     *answer // S7
+	stopped  *Stop   // set by what ended the guest from the host's side
 }
 
 type callKey struct{}
@@ -58,12 +62,15 @@ func (m *Module) Run(ctx context.Context, given Call) (Usage, int32, error) {
 		return Usage{}, 0, errors.New("a call without Functions")
 	}
 	start := time.Now()
-	c := &call{Call: given, output: newOutput(given.Output, given.LogBytes), memory: linearMemory{limit: m.limit}}
+	c := &call{
+		Call: given, deadline: start.Add(given.Time),
+		output: newOutput(given.Output, given.LogBytes), memory: linearMemory{limit: m.limit},
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, given.Time, errTime)
 	defer cancel()
 	code, err := m.runInstance(context.WithValue(ctx, callKey{}, c), c)
 	err = c.verdict(ctx, code, err)
-	return Usage{Time: time.Since(start), MemoryBytes: int64(len(c.memory.bytes)), HostCalls: c.calls}, code, err
+	return Usage{Time: time.Since(start), Fuel: c.used, MemoryBytes: int64(len(c.memory.bytes)), HostCalls: c.calls}, code, err
 }
 
 func (m *Module) runInstance(ctx context.Context, c *call) (code int32, err error) {
@@ -79,11 +86,14 @@ func (m *Module) runInstance(ctx context.Context, c *call) (code int32, err erro
 	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(
 		func(_, _ uint64) experimental.LinearMemory { return &c.memory })) // the sizes are the module's wishes
 	m.instances.Add(1)
-	guest, err := m.runtime.InstantiateModule(ctx, m.compiled, c.instanceConfig(ctx))
+	guest, err := m.runtime.InstantiateModule(ctx, m.compiled, instanceConfig())
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = guest.Close(ctx) }() // it holds no file; there is nothing to report
+	defer func() {
+		c.used = c.burnt(guest)
+		_ = guest.Close(ctx) // it holds no file; there is nothing to report
+	}()
 	if initialize := guest.ExportedFunction("_initialize"); initialize != nil {
 		if _, err := initialize.Call(ctx); err != nil {
 			return 0, err

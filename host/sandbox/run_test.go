@@ -37,7 +37,7 @@ func saying(s Status, response string) *answers {
 }
 
 func bounds(f Functions) Call {
-	return Call{Time: 5 * time.Second, HostCalls: 8, LogBytes: 1000, Functions: f}
+	return Call{Time: 5 * time.Second, Fuel: 10_000_000_000, HostCalls: 8, LogBytes: 1000, Functions: f}
 }
 
 func compiled(t testing.TB, g *guest) *Module {
@@ -221,7 +221,7 @@ func TestDeadline(t *testing.T) {
 				parent, cancel := ctx()
 				defer cancel()
 				call := bounds(wait)
-				call.Time = 200 * time.Millisecond
+				call.Time, call.Fuel = 200*time.Millisecond, math.MaxInt64
 				start := time.Now()
 				_, _, err := m.Run(parent, call)
 				wantStop(t, err, reason, "")

@@ -6,9 +6,7 @@ import (
 )
 
 // Bounds of a module (S1). Each is far above what Go, C, Rust and AssemblyScript guests need
-// and keeps what the decoder allocates in proportion to the module's size. They do not bound what
-// compiling costs: loops times locals in one function, or the targets of a br_table, can still take
-// minutes and gigabytes from a megabyte of code.
+// and keeps what the decoder allocates in proportion to the module's size.
 const (
 	// MaxModule bounds a module in bytes; goja compiled by Go has 19 million.
 	MaxModule   = 64 << 20
@@ -30,7 +28,9 @@ const (
 	maxLocals    = 5_000
 	maxAllLocals = 2_000_000
 	// maxBody bounds one function's code in bytes, for the same reason.
-	maxBody = 4 << 20
+	maxBody    = 4 << 20
+	maxNesting = 2_000  // blocks in blocks
+	maxLabels  = 50_000 // of one br_table
 )
 
 // Section numbers (core specification 2.0, section 5.5.2).
@@ -85,22 +85,55 @@ type rawExport struct {
 	index uint32
 }
 
+// globalType is the type of a global.
+type globalType struct {
+	value   byte
+	mutable bool
+}
+
+// table is a table of the module's own.
+type table struct {
+	element byte // its reference type
+	limits
+}
+
+// sectionBody is a section as it stands in the module, custom sections left out.
+type sectionBody struct {
+	id   byte
+	body []byte
+}
+
 // sections is what the module's sections say, well formed but not yet judged.
 type sections struct {
 	types     []signature
 	imports   []rawImport
-	functions []uint32 // type of each function of the module's own
-	tables    []limits
-	memories  []limits
-	globals   int
+	functions []uint32 // type of each function, imported ones first
+	tables    []table  // the same
+	memories  []limits // the same
+	globals   []globalType
 	exports   []rawExport
 	start     bool
+	elements  int // element segments
 	segments  int // data segments
-	bodies    int
-	dataCount int // -1: no such section
+	dataSizes []uint32
+	bodies    [][]byte
+	dataCount int  // -1: no such section
+	namesData bool // an instruction names a data segment
 	locals    int
 	inits     int
-	plain     []byte // the module without its custom sections
+	offset    int // of the code section's body in the module
+	raw       []sectionBody
+}
+
+// imported says how many of the imports are of a kind.
+func (s *sections) imported(kind byte) int {
+	n := 0
+	for _, i := range s.imports {
+		if i.kind == kind {
+			n++
+		}
+	}
+	return n
 }
 
 // readSections reads a whole module; its error names the first byte that is wrong.
@@ -114,8 +147,6 @@ func readSections(wasm []byte) (*sections, error) {
 		r.fail("this is no WebAssembly module of version 1")
 	}
 	s := &sections{dataCount: -1}
-	custom := []bool{}
-	spans := []int{r.pos}
 	last := 0
 	for r.more() {
 		id := r.byte()
@@ -129,11 +160,12 @@ func readSections(wasm []byte) (*sections, error) {
 		body := r.part(r.u32())
 		s.read(id, body)
 		body.end(r)
-		custom = append(custom, id == sectionCustom)
-		spans = append(spans, r.pos)
+		if id != sectionCustom { // names and their counts would be parsed by the compiler and mean nothing
+			s.raw = append(s.raw, sectionBody{id, body.data})
+		}
 	}
-	if r.err == nil && s.bodies != len(s.functions) {
-		r.fail("%d functions with %d bodies", len(s.functions), s.bodies)
+	if own := len(s.functions) - s.imported(kindFunction); r.err == nil && len(s.bodies) != own {
+		r.fail("%d functions with %d bodies", own, len(s.bodies))
 	}
 	if r.err == nil && s.dataCount >= 0 && s.dataCount != s.segments {
 		r.fail("%d data segments announced, there are %d", s.dataCount, s.segments)
@@ -141,8 +173,16 @@ func readSections(wasm []byte) (*sections, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	s.plain = withoutCustom(wasm, spans, custom)
 	return s, nil
+}
+
+// plain gives the module without its custom sections.
+func (s *sections) plain() []byte {
+	out := []byte("\x00asm\x01\x00\x00\x00")
+	for _, b := range s.raw {
+		out = appendSized(append(out, b.id), b.body)
+	}
+	return out
 }
 
 // sectionPlace orders the sections; the data count stands before the code. Zero is no place.
@@ -155,19 +195,6 @@ func sectionPlace(id byte) int {
 	default:
 		return 0
 	}
-}
-
-// withoutCustom leaves out what carries no meaning but would be parsed by the compiler, names
-// and their counts first of all. A section i reaches from spans[i] to spans[i+1].
-func withoutCustom(wasm []byte, spans []int, custom []bool) []byte {
-	plain := make([]byte, 0, len(wasm))
-	plain = append(plain, wasm[:spans[0]]...)
-	for i, skip := range custom {
-		if !skip {
-			plain = append(plain, wasm[spans[i]:spans[i+1]]...)
-		}
-	}
-	return plain
 }
 
 func (s *sections) read(id byte, r *reader) {
@@ -185,8 +212,7 @@ func (s *sections) read(id byte, r *reader) {
 		}
 	case sectionTable:
 		for range r.count("tables", maxTables) {
-			r.refType()
-			s.tables = append(s.tables, r.limits())
+			s.tables = append(s.tables, table{r.refType(), r.limits()})
 		}
 	case sectionMemory:
 		for range r.count("memories", maxMemories) {
@@ -194,16 +220,16 @@ func (s *sections) read(id byte, r *reader) {
 		}
 	case sectionGlobal:
 		for range r.count("globals", maxGlobals) {
-			s.readGlobalType(r)
-			r.constant()
-			s.globals++
+			global := s.readGlobalType(r)
+			s.constant(r)
+			s.globals = append(s.globals, global)
 		}
 	case sectionExport:
 		for range r.count("exports", maxExports) {
 			s.exports = append(s.exports, rawExport{name: r.name(), kind: r.byte(), index: r.u32()})
 		}
 	case sectionStart:
-		r.u32()
+		r.below("function", len(s.functions))
 		s.start = true
 	case sectionElement:
 		s.readElements(r)
@@ -247,11 +273,12 @@ func (s *sections) typeIndex(r *reader) uint32 {
 	return index
 }
 
-func (s *sections) readGlobalType(r *reader) {
-	r.valueType()
-	if mutable := r.byte(); mutable > 1 {
+func (s *sections) readGlobalType(r *reader) globalType {
+	value, mutable := r.valueType(), r.byte()
+	if mutable > 1 {
 		r.fail("0x%02x says nothing about a global", mutable)
 	}
+	return globalType{value, mutable == 1}
 }
 
 func (s *sections) readImports(r *reader) {
@@ -260,13 +287,13 @@ func (s *sections) readImports(r *reader) {
 		switch i.kind {
 		case kindFunction:
 			i.typ = s.typeIndex(r)
+			s.functions = append(s.functions, i.typ)
 		case kindTable:
-			r.refType()
-			r.limits()
+			s.tables = append(s.tables, table{r.refType(), r.limits()})
 		case kindMemory:
-			r.limits()
+			s.memories = append(s.memories, r.limits())
 		case kindGlobal:
-			s.readGlobalType(r)
+			s.globals = append(s.globals, s.readGlobalType(r))
 		default:
 			r.fail("import kind 0x%02x", i.kind)
 		}
@@ -288,9 +315,9 @@ func (s *sections) readElements(r *reader) {
 		}
 		if flags&1 == 0 {
 			if flags&2 != 0 {
-				r.u32()
+				r.below("table", len(s.tables))
 			}
-			r.constant()
+			s.constant(r)
 		}
 		if flags&3 != 0 {
 			if flags&4 != 0 {
@@ -302,11 +329,12 @@ func (s *sections) readElements(r *reader) {
 		inits := r.count("elements", maxInits)
 		for range inits {
 			if flags&4 != 0 {
-				r.constant()
+				s.constant(r)
 			} else {
-				r.u32()
+				r.below("function", len(s.functions))
 			}
 		}
+		s.elements++
 		if s.inits += int(inits); s.inits > maxInits {
 			r.fail("more than %d elements", maxInits)
 		}
@@ -316,30 +344,27 @@ func (s *sections) readElements(r *reader) {
 	}
 }
 
-// readCode reads the declarations of locals and skips the instructions: wazero validates them.
+// readCode reads every body, so that no instruction is unknown when the module is rewritten.
 func (s *sections) readCode(r *reader) {
+	s.offset = r.offset
+	c := &code{}
+	first := s.imported(kindFunction)
 	for range r.count("bodies", maxFuncs) {
 		size := r.u32()
 		if size > maxBody {
 			r.fail("a function of %d bytes, at most %d are allowed", size, maxBody)
 		}
 		body := r.part(size)
-		var locals uint64
-		for range body.count("local declarations", maxLocals) {
-			locals += uint64(body.u32())
-			body.valueType()
+		if len(s.bodies)+first >= len(s.functions) {
+			r.fail("more bodies than functions")
+			return
 		}
-		s.locals += int(min(locals, maxAllLocals))
-		if locals > maxLocals || s.locals > maxAllLocals {
-			body.fail("%d locals in one function and %d in all, at most %d and %d are allowed",
-				locals, s.locals, maxLocals, maxAllLocals)
-		}
-		body.take(uint32(body.left()))
+		s.readBody(body, s.functions[first+len(s.bodies)], c)
 		body.end(r)
 		if r.err != nil {
 			return
 		}
-		s.bodies++
+		s.bodies = append(s.bodies, body.data)
 	}
 }
 
@@ -347,18 +372,20 @@ func (s *sections) readData(r *reader) {
 	for range r.count("data segments", maxSegments) {
 		switch kind := r.u32(); kind {
 		case 0:
-			r.constant()
+			s.constant(r)
 		case 1:
 		case 2:
-			r.u32()
-			r.constant()
+			r.below("memory", len(s.memories))
+			s.constant(r)
 		default:
 			r.fail("data segment of kind %d", kind)
 		}
-		r.take(r.u32())
+		size := r.u32()
+		r.take(size)
 		if r.err != nil {
 			return
 		}
 		s.segments++
+		s.dataSizes = append(s.dataSizes, size)
 	}
 }

@@ -16,6 +16,7 @@ const (
 	TooManyHostCalls                   // the call beyond Call.HostCalls
 	Trap                               // the guest broke a rule of WebAssembly or of the ABI
 	Exit                               // proc_exit before run returned, with any code
+	OutOfFuel                          // Call.Fuel is used up
 	HostError                          // Functions answered with an error, or panicked
 )
 
@@ -34,6 +35,8 @@ func (r Reason) String() string {
 		return "trap"
 	case Exit:
 		return "exit"
+	case OutOfFuel:
+		return "out of fuel"
 	case HostError:
 		return "host error"
 	default:
@@ -60,6 +63,9 @@ func (s *Stop) Unwrap() error { return s.Err }
 
 // maxStopText bounds the text of a Stop in bytes.
 const maxStopText = 300
+
+// oneLine joins the lines of a text of wazero's about a module.
+func oneLine(text string) string { return firstLine(strings.Join(strings.Fields(text), " ")) }
 
 // firstLine cuts a text at its first line end, and at maxStopText on a character boundary.
 func firstLine(text string) string {
