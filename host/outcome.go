@@ -80,7 +80,7 @@ type Outcome struct {
 // Usage is what the guest used; zero when none ran.
 type Usage struct {
 	Time        time.Duration
-	Fuel        uint64 // 0 until guests are metered
+	Fuel        uint64 // units of docs/sandbox.md
 	MemoryBytes int64
 	HostCalls   int
 }

@@ -28,6 +28,7 @@ func (h *Host) runPlugin(ctx context.Context, b bounded, rec *Record) (answered,
 	limits := b.tool.Limits
 	usage, status, err := b.tool.module.Run(ctx, sandbox.Call{
 		Time:      limits.Time,
+		Fuel:      limits.Fuel,
 		HostCalls: limits.HostCalls,
 		LogBytes:  int(limits.Log),
 		Functions: g,
@@ -65,6 +66,8 @@ func stopCode(r sandbox.Reason) string {
 		return codeDeadline
 	case sandbox.Cancelled:
 		return codeCancelled
+	case sandbox.OutOfFuel:
+		return codeOutOfFuel
 	case sandbox.OutOfMemory:
 		return codeOutOfMemory
 	case sandbox.TooManyHostCalls:

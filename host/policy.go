@@ -88,6 +88,7 @@ type resolvedColumn struct {
 
 type resolvedLimits struct {
 	ArgumentChars int   `json:"argument_chars"`
+	Fuel          int64 `json:"fuel"`
 	HostCalls     int   `json:"host_calls"`
 	Log           int64 `json:"log"`
 	Memory        int64 `json:"memory"`
@@ -101,7 +102,7 @@ func (h *Host) resolve(t *tool) Policy {
 		Name: t.Name, Effect: t.Effect, Callers: t.Callers, NotAvailable: t.NotAvailable.String(),
 		Contract: t.contract.Digest, Module: t.manifest.Digest,
 		Limits: resolvedLimits{
-			ArgumentChars: t.Limits.ArgumentChars, HostCalls: t.Limits.HostCalls, Log: t.Limits.Log,
+			ArgumentChars: t.Limits.ArgumentChars, Fuel: t.Limits.Fuel, HostCalls: t.Limits.HostCalls, Log: t.Limits.Log,
 			Memory: t.Limits.Memory, ResultChars: t.Limits.ResultChars, TimeMS: t.Limits.Time.Milliseconds(),
 		},
 	}

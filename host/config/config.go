@@ -34,6 +34,7 @@ type Config struct {
 // value of DefaultLimits.
 type Limits struct {
 	Time          time.Duration
+	Fuel          int64 // units of docs/sandbox.md: about one machine instruction each
 	Memory        int64 // bytes, a multiple of 64 KiB
 	ArgumentChars int   // Unicode code points
 	ResultChars   int   // Unicode code points
@@ -45,6 +46,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Time:          2 * time.Second,
+		Fuel:          500_000_000,
 		Memory:        32 << 20,
 		ArgumentChars: 16384,
 		ResultChars:   4000,

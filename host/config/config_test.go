@@ -198,7 +198,6 @@ func TestDesignSampleIsRefusedByItsLaterKeys(t *testing.T) {
 	_, err = Parse("config.toml", data, testOptions())
 	later := " is not enforced by this version of toolhost, so it does not load; remove "
 	checkFaults(t, err, []string{
-		"config.toml:10: [limits] fuel" + later + "it",
 		"config.toml:16: [session]" + later + "it",
 		`config.toml:28: [directory] roles: "member" is in no tool's callers, so that the directory would decide nothing for it`,
 		`config.toml:28: [directory] roles: "employee" is in no tool's callers, so that the directory would decide nothing for it`,

@@ -9,6 +9,7 @@ import (
 // call that could take no time is a mistake, a call whose log is not kept is not.
 const (
 	minTime, maxTime         = time.Millisecond, 10 * time.Minute
+	minFuel, maxFuel         = 10_000, 1_000_000_000_000
 	minMemory, maxMemory     = 64 << 10, 2 << 30
 	minArguments, maxChars   = 2, 1_000_000 // "{}" is the shortest argument text
 	minResult                = 64           // room for the host's envelope
@@ -46,7 +47,7 @@ func (s section) toolLimits(base Limits) Limits {
 // limits reads the limits of a section over base. None may be above its limit
 // in upper, if there is one.
 func (s section) limits(base Limits, upper *Limits) Limits {
-	s.known([]string{"time", "memory", "argument_chars", "result_chars", "host_calls", "log"}, "fuel")
+	s.known([]string{"time", "fuel", "memory", "argument_chars", "result_chars", "host_calls", "log"})
 	top := Limits{}
 	if upper != nil {
 		top = *upper
@@ -54,6 +55,10 @@ func (s section) limits(base Limits, upper *Limits) Limits {
 	if v, ok := s.duration("time", minTime, maxTime); ok {
 		s.lowers("time", upper != nil && v > top.Time, showDuration(top.Time))
 		base.Time = v
+	}
+	if v, ok := s.integer("fuel", minFuel, maxFuel); ok {
+		s.lowers("fuel", upper != nil && int64(v) > top.Fuel, strconv.FormatInt(top.Fuel, 10))
+		base.Fuel = int64(v)
 	}
 	if v, ok := s.size("memory", minMemory, maxMemory); ok {
 		if v%page != 0 {

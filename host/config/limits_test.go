@@ -9,7 +9,7 @@ import (
 const later = " is not enforced by this version of toolhost, so it does not load; remove it"
 
 func TestRefusedLimits(t *testing.T) {
-	const known = "; known here: time, memory, argument_chars, result_chars, host_calls, log"
+	const known = "; known here: time, fuel, memory, argument_chars, result_chars, host_calls, log"
 	noDuration := ` is no duration; write whole numbers of m, s and ms, like "1m30s" or "500ms"`
 	noSize := ` is no size; write a whole number of B, KiB, MiB or GiB, like "32MiB"`
 	limit := func(rule, line, want string) refusal {
@@ -21,9 +21,11 @@ func TestRefusedLimits(t *testing.T) {
 	testRefusals(t, []refusal{
 		limit("unknown-key-names-line-and-suggests", `tiem = "2s"`, `tiem: unknown key (did you mean "time"?)`+known),
 		limit("wrong-case-is-unknown", `TIME = "2s"`, `TIME: unknown key (did you mean "time"?)`+known),
-		limit("fuel-comes-later", "fuel = 500_000_000", "fuel"+later),
-		limit("misspelt-fuel-is-unknown", "fuels = 5", "fuels: unknown key"+known),
-		limit("fuel-in-capitals-is-unknown", "FUEL = 5", "FUEL: unknown key"+known),
+		limit("misspelt-fuel-is-unknown", "fuels = 50_000", `fuels: unknown key (did you mean "fuel"?)`+known),
+		limit("fuel-in-capitals-is-unknown", "FUEL = 50_000", `FUEL: unknown key (did you mean "fuel"?)`+known),
+		limit("zero-fuel-denies", "fuel = 0", "fuel: 0 is out of bounds, from 10000 to 1000000000000"),
+		limit("fuel-without-end", "fuel = 1_000_000_000_001", "fuel: 1000000000001 is out of bounds, from 10000 to 1000000000000"),
+		limit("fuel-as-a-float", "fuel = 5e8", "fuel: found a float, expected an integer"),
 		limit("bare-number-is-no-duration", "time = 2", "time: found an integer, expected a string"),
 		limit("duration-without-unit", `time = "2"`, `time: "2"`+noDuration),
 		limit("duration-with-fraction", `time = "1.5s"`, `time: "1.5s"`+noDuration),
@@ -58,7 +60,7 @@ func TestRefusedLimits(t *testing.T) {
 		lower("tool-cannot-raise-argument-chars", "argument_chars = 16385", ".argument_chars: above the 16384 of [limits]; a tool may only lower a limit"),
 		lower("tool-cannot-raise-result-chars", "result_chars = 4001", ".result_chars: above the 4000 of [limits]; a tool may only lower a limit"),
 		lower("tool-cannot-raise-host-calls", "host_calls = 11", ".host_calls: above the 10 of [limits]; a tool may only lower a limit"),
-		lower("fuel-of-a-tool-comes-later", "fuel = 1", ".fuel"+later),
+		lower("tool-cannot-raise-fuel", "fuel = 500_000_001", ".fuel: above the 500000000 of [limits]; a tool may only lower a limit"),
 		lower("unknown-limit-of-a-tool", "times = 1", `.times: unknown key (did you mean "time"?)`+known),
 	})
 }
@@ -78,16 +80,16 @@ func TestBoundsOfLimitsAreIncluded(t *testing.T) {
 		want Limits
 	}{
 		"lowest": {
-			"time = \"1ms\"\nmemory = \"64KiB\"\nargument_chars = 2\nresult_chars = 64\nhost_calls = 1\nlog = \"0B\"",
-			Limits{time.Millisecond, 64 << 10, 2, 64, 1, 0},
+			"time = \"1ms\"\nfuel = 10_000\nmemory = \"64KiB\"\nargument_chars = 2\nresult_chars = 64\nhost_calls = 1\nlog = \"0B\"",
+			Limits{time.Millisecond, 10_000, 64 << 10, 2, 64, 1, 0},
 		},
 		"highest": {
-			"time = \"10m\"\nmemory = \"2GiB\"\nargument_chars = 1_000_000\nresult_chars = 1_000_000\nhost_calls = 10_000\nlog = \"1MiB\"",
-			Limits{10 * time.Minute, 2 << 30, 1_000_000, 1_000_000, 10_000, 1 << 20},
+			"time = \"10m\"\nfuel = 1_000_000_000_000\nmemory = \"2GiB\"\nargument_chars = 1_000_000\nresult_chars = 1_000_000\nhost_calls = 10_000\nlog = \"1MiB\"",
+			Limits{10 * time.Minute, 1_000_000_000_000, 2 << 30, 1_000_000, 1_000_000, 10_000, 1 << 20},
 		},
 		"mixed-units": {
 			"time = \"1m30s5ms\"",
-			Limits{90*time.Second + 5*time.Millisecond, 32 << 20, 16384, 4000, 64, 8 << 10},
+			Limits{90*time.Second + 5*time.Millisecond, 500_000_000, 32 << 20, 16384, 4000, 64, 8 << 10},
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {

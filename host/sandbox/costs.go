@@ -4,18 +4,18 @@ package sandbox
 // on nothing but the instruction and, for those that work on many bytes or elements, their number: the
 // same call uses the same fuel everywhere. docs/sandbox.md has this table; TestCosts holds both together.
 const (
-	costNothing   = 0   // block, loop, end, else, nop, drop, local.get, constants: operands and labels, no machine code
-	costPlain     = 1   // arithmetic, comparisons, branches, globals, local.set and local.tee
-	costLoad      = 2   // loads and stores of memory, and of tables
-	costVector    = 2   // vector instructions
-	costSlow      = 12  // divisions, remainders, square roots, and conversions that can trap
-	costCall      = 6   // a call, and the entry of a function
-	costIndirect  = 12  // a call through a table
-	costHost      = 200 // a call of an imported function: it leaves to Go and comes back
-	costGrow      = 2_000
-	costBulk      = 20 // an instruction over a range, besides its length
-	bulkBytes     = 8  // of memory.copy, memory.fill and memory.init for one unit
-	bulkElements  = 1  // of table.copy, table.fill, table.init and table.grow for one unit
+	costNothing  = 0   // block, loop, end, else, nop, drop, local.get, constants: operands and labels, no machine code
+	costPlain    = 1   // arithmetic, comparisons, branches, globals, local.set and local.tee
+	costLoad     = 2   // loads and stores of memory, and of tables
+	costVector   = 2   // vector instructions
+	costSlow     = 12  // divisions, remainders, square roots, and conversions that can trap
+	costCall     = 6   // a call, and the entry of a function
+	costIndirect = 12  // a call through a table
+	costHost     = 200 // a call of an imported function: it leaves to Go and comes back
+	costGrow     = 2_000
+	costBulk     = 20 // an instruction over a range, besides its length
+	bulkBytes    = 8  // of memory.copy, memory.fill and memory.init for one unit
+	bulkElements = 1  // of table.copy, table.fill, table.init and table.grow for one unit
 )
 
 // cost is what an instruction costs, without what depends on its operands. imports is the number of

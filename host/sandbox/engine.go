@@ -1,12 +1,14 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -15,21 +17,26 @@ import (
 
 // Options of an Engine.
 type Options struct {
-	CacheDir string // compiled modules are kept here; "" keeps none
-	Offer    Offer
+	CacheDir    string // compiled modules are kept here; "" keeps none
+	Offer       Offer
+	CompileTime time.Duration // for one module; 0: DefaultCompileTime
 }
+
+// DefaultCompileTime is many times what the bounds of a module let its compilation take.
+const DefaultCompileTime = time.Minute
 
 // Engine compiles modules.
 type Engine struct {
-	cacheDir string
-	offer    Offer
+	cacheDir    string
+	offer       Offer
+	compileTime time.Duration
 }
 
 // NewEngine always gives an Engine that works. The error says why it does without the cache folder:
 // wazero's cache files are machine code guarded by a CRC only, so the folder must be a directory of
 // this user, closed to all others (0700). A missing folder is made.
 func NewEngine(o Options) (*Engine, error) {
-	e := &Engine{offer: Offer{}}
+	e := &Engine{offer: Offer{}, compileTime: cmp.Or(o.CompileTime, DefaultCompileTime)}
 	for module, functions := range o.Offer {
 		e.offer[module] = slices.Clone(functions)
 	}
@@ -63,8 +70,9 @@ type Module struct {
 }
 
 // Compile inspects the module again, so that no path leads around Inspect, validates it and compiles
-// it. The error holds every fault. memoryLimit is in bytes. Compilation may take seconds and does not
-// look at ctx.
+// it. The error holds every fault. memoryLimit is in bytes. Compilation may take seconds; when ctx ends or
+// Options.CompileTime is over, Compile returns and what was begun ends by itself: wazero cannot be
+// interrupted, but what a module that got so far may cost it is bounded (complexity.go).
 func (e *Engine) Compile(ctx context.Context, wasm []byte, memoryLimit int64) (*Module, error) {
 	s, err := readSections(wasm)
 	if err != nil {
@@ -85,16 +93,43 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte, memoryLimit int64) (*
 		return nil, err
 	}
 	rewritten := s.rewrite()
-	m, err := e.compile(ctx, rewritten, manifest, e.cacheDir)
-	if err != nil && e.cacheDir != "" {
-		// A damaged cache file must not keep a tool from loading.
-		m, err = e.compile(ctx, rewritten, manifest, "")
-	}
+	m, err := e.compileInTime(ctx, rewritten, manifest)
 	if err != nil {
 		return nil, err
 	}
 	m.limit = uint64(memoryLimit)
 	return m, nil
+}
+
+// compileInTime compiles beside the caller, who waits only so long.
+func (e *Engine) compileInTime(ctx context.Context, wasm []byte, manifest *Manifest) (*Module, error) {
+	type result struct {
+		module *Module
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		ctx := context.WithoutCancel(ctx)
+		m, err := e.compile(ctx, wasm, manifest, e.cacheDir)
+		if err != nil && e.cacheDir != "" {
+			// A damaged cache file must not keep a tool from loading.
+			m, err = e.compile(ctx, wasm, manifest, "")
+		}
+		done <- result{m, err}
+	}()
+	ctx, cancel := context.WithTimeoutCause(ctx, e.compileTime, fmt.Errorf("compiling it takes longer than %v", e.compileTime))
+	defer cancel()
+	select {
+	case r := <-done:
+		return r.module, r.err
+	case <-ctx.Done():
+		go func() {
+			if r := <-done; r.module != nil {
+				_ = r.module.free(context.Background()) // nobody will use it
+			}
+		}()
+		return nil, context.Cause(ctx)
+	}
 }
 
 // compile makes one runtime for one module. Runtimes do not share a cache object, only its folder:

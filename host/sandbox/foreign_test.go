@@ -247,14 +247,14 @@ func guestOf(wasm []byte) []byte {
 
 // compareCompilers compiles the module as it is and rewritten.
 func (f *foreignRun) compareCompilers(name string, wasm []byte) {
-	plain := compilePlain(wasm)
+	plain := compileAsItIs(wasm)
 	rewritten, err := rewriteGuarded(wasm)
 	if err != nil {
 		checkReason(f.T, name, err)
 		f.end("the rewriting refuses it", "wazero too", plain)
 		return
 	}
-	err = compilePlain(rewritten)
+	err = compileAsItIs(rewritten)
 	if (plain == nil) != (err == nil) {
 		f.Errorf("%s: wazero says %v, and of the rewritten module %v", name, plain, err)
 	}
@@ -279,8 +279,8 @@ func rewriteGuarded(wasm []byte) (out []byte, err error) {
 	return specRewrite(wasm)
 }
 
-// compilePlain uses a runtime for each module, as the engine does.
-func compilePlain(wasm []byte) (err error) {
+// compileAsItIs uses a runtime for each module, as the engine does.
+func compileAsItIs(wasm []byte) (err error) {
 	ctx := context.Background()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2).
 		WithCustomSections(false).WithDebugInfoEnabled(false))

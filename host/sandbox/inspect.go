@@ -100,6 +100,9 @@ func (s *sections) judge(wasm []byte, offered Offer) (*Manifest, []error) {
 			f.add("%w", err)
 		}
 	}
+	if s.tooDear != nil {
+		f.add("compiling it would take too long or too much memory: %w", s.tooDear)
+	}
 	s.judgeMemory(m, &f)
 	s.judgeTables(&f)
 	s.judgeExports(m, &f)

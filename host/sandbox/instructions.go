@@ -167,9 +167,6 @@ func (s *sections) readControl(r *reader, c *code, i *instruction) {
 	case opcodeBlock, opcodeLoop, opcodeIf:
 		i.a, i.b = s.readBlockType(r)
 		c.opened = append(c.opened, i.op)
-		if len(c.opened) > maxNesting {
-			r.fail("blocks are nested more than %d deep", maxNesting)
-		}
 	case opcodeElse:
 		if last := len(c.opened) - 1; c.opened[last] == opcodeIf {
 			c.opened[last] = opcodeElse
@@ -182,7 +179,7 @@ func (s *sections) readControl(r *reader, c *code, i *instruction) {
 		i.a = r.below("label", len(c.opened))
 	case opcodeBrTable:
 		i.a = uint32(len(c.labels))
-		i.b = r.count("labels of a br_table", maxLabels) + 1
+		i.b = r.count("labels of a br_table", maxBody) + 1
 		for range i.b {
 			c.labels = append(c.labels, r.below("label", len(c.opened)))
 		}
@@ -306,4 +303,24 @@ func undefinedVector(n byte) bool {
 	default:
 		return false
 	}
+}
+
+// blockValues says how many parameters and results a block has.
+func (s *sections) blockValues(i *instruction) (params, results int) {
+	switch {
+	case i.a != blockTypeIsNoIndex:
+		return len(s.types[i.a].params), len(s.types[i.a].results)
+	case i.b != blockEmpty:
+		return 0, 1
+	default:
+		return 0, 0
+	}
+}
+
+// callee gives the signature of what a call calls.
+func (s *sections) callee(i *instruction) signature {
+	if i.op == opcodeCall {
+		return s.types[s.functions[i.a]]
+	}
+	return s.types[i.a]
 }

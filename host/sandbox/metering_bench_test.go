@@ -104,11 +104,8 @@ func reused(b *testing.B, wasm []byte, way string) (again func()) {
 // Instructions of the guests below.
 var (
 	opTee0      = op(0x22, 0)
-	opLoop      = op(0x03, 0x40)
 	opBrIf0     = op(0x0d, 0)
 	opI64Sub1   = op(0x42, 1, 0x7d)
-	opGet       = func(n byte) []byte { return op(0x20, n) }
-	opSet       = func(n byte) []byte { return op(0x21, n) }
 	opI64       = func(n int64) []byte { return append([]byte{0x42}, sleb(n)...) }
 	opStore64At = op(0x37, 3, 0)
 )
@@ -128,7 +125,7 @@ func memoryLoop() *guest {
 // callingLoop calls a function of three instructions ten thousand times.
 func callingLoop() *guest {
 	g := newGuest()
-	g.fn(i64Value, i64Value, 0, opGet(0), opI64Sub1)
+	g.fn(i64Value, i64Value, 0, get(0), opI64Sub1)
 	return g.run(opI64(10_000), opSet0, opLoop, opGet0, callTo(0), opTee0, opWrap, opBrIf0, opEndBlock, i32(0))
 }
 
@@ -136,7 +133,7 @@ func callingLoop() *guest {
 func fibonacci() *guest {
 	g := newGuest()
 	g.fn(i32Value, i32Value, 0,
-		opGet(0), i32(2), op(0x48), op(0x04, 0x7f), opGet(0), op(0x05),
-		opGet(0), i32(1), op(0x6b), callTo(0), opGet(0), i32(2), op(0x6b), callTo(0), op(0x6a), opEndBlock)
+		get(0), i32(2), op(0x48), op(0x04, 0x7f), get(0), op(0x05),
+		get(0), i32(1), op(0x6b), callTo(0), get(0), i32(2), op(0x6b), callTo(0), op(0x6a), opEndBlock)
 	return g.run(i32(20), callTo(0))
 }

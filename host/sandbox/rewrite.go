@@ -243,7 +243,7 @@ func (w *rewriting) codeSection() []byte {
 	out := []byte{}
 	for n, body := range w.bodies {
 		if w.meter.leaves[n] == 0 {
-			body = w.function(w.sections.functions[w.imports+n], body)
+			body = w.function(n)
 		}
 		out = appendSized(out, body)
 	}
@@ -262,84 +262,6 @@ func (w *rewriting) findLeaves() {
 		w.readBody(&reader{data: body}, w.sections.functions[w.imports+n], w.code)
 		w.meter.leaves = append(w.meter.leaves, w.meter.leaf(w.code))
 	}
-}
-
-// function rewrites one body.
-func (w *rewriting) function(typ uint32, body []byte) []byte {
-	c := w.code
-	w.readBody(&reader{data: body}, typ, c)
-	f := functionWriter{rewriting: w, body: body, frame: int64(w.frameSize(c)), charges: w.meter.plan(c)}
-	f.out = make([]byte, 0, len(body)+len(body)/4+32)
-	f.out = append(f.out, body[:c.start]...)
-	f.enter(typ)
-	for n := range c.instructions {
-		f.step(n)
-	}
-	return f.out
-}
-
-// functionWriter writes the body of one function.
-type functionWriter struct {
-	*rewriting
-	body    []byte
-	out     []byte
-	charges []charge
-	frame   int64 // bytes of stack; 0: it starts no other frame and is not counted
-	depth   int   // blocks that are open inside the function
-}
-
-// enter charges the frame and the first range, and opens the block that every way out leads through.
-func (f *functionWriter) enter(typ uint32) {
-	if f.frame > 0 {
-		f.addTo(f.stack, -f.frame)
-	}
-	f.charge()
-	if f.frame > 0 {
-		f.out = append(f.out, opcodeBlock)
-		f.out = f.appendBlockType(f.out, f.types[typ].results)
-	}
-}
-
-// addTo emits: global n = global n + k.
-func (f *functionWriter) addTo(global uint32, k int64) {
-	f.out = appendU32(append(f.out, opcodeGlobalGet), global)
-	f.out = appendSigned(append(f.out, opcodeI64Const), k)
-	f.out = append(f.out, 0x7c) // i64.add
-	f.out = appendU32(append(f.out, opcodeGlobalSet), global)
-}
-
-// charge emits the next charge, and the look where it has one.
-func (f *functionWriter) charge() {
-	c := f.charges[0]
-	f.charges = f.charges[1:]
-	if c.cost > 0 {
-		f.addTo(f.fuel, -int64(c.cost))
-	}
-	if c.at == 0 {
-		f.lookIfUsedUp(c.look, f.frame > 0)
-	} else {
-		f.lookIfUsedUp(c.look, false)
-	}
-}
-
-// lookIfUsedUp emits: if the one, the other or one of both is used up then look. The condition stands so
-// that the code for the rare case is not in the way of the other.
-func (f *functionWriter) lookIfUsedUp(fuel, stack bool) {
-	switch {
-	case fuel && stack:
-		f.get(f.fuel)
-		f.get(f.stack)
-		f.out = append(f.out, 0x84) // i64.or: negative if one of them is
-	case fuel:
-		f.get(f.fuel)
-	case stack:
-		f.get(f.stack)
-	default:
-		return
-	}
-	f.out = append(f.out, opcodeI64Const, 0, 0x59, opcodeIf, blockEmpty, opcodeElse) // i64.ge_s
-	f.out = appendU32(append(f.out, opcodeCall), f.ask)
-	f.out = append(f.out, opcodeEnd)
 }
 
 // addAsk appends the function that looks. A call of it is all that stands in the code of others, which
@@ -364,55 +286,6 @@ func (w *rewriting) add(typ uint32, body []byte) (index uint32) {
 	return uint32(w.imports + 1 + len(w.bodies) + n)
 }
 
-func (f *functionWriter) get(global uint32) {
-	f.out = appendU32(append(f.out, opcodeGlobalGet), global)
-}
-
-// step writes instruction n and the charges that come after it.
-func (f *functionWriter) step(n int) {
-	i := &f.code.instructions[n]
-	switch i.op {
-	case opcodeBlock, opcodeLoop, opcodeIf:
-		f.depth++
-		f.keep(i)
-	case opcodeEnd:
-		f.end(i)
-	case opcodeReturn:
-		f.leave(i)
-	case opcodeCall, opcodeRefFunc:
-		f.out = appendU32(append(f.out, byte(i.op)), f.functionIndex(i.a))
-	default:
-		if call, ok := f.bulk(i); ok {
-			f.out = appendU32(append(f.out, opcodeCall), call)
-		} else {
-			f.keep(i)
-		}
-	}
-	for len(f.charges) > 0 && f.charges[0].at == n+1 {
-		f.charge()
-	}
-}
-
-func (f *functionWriter) keep(i *instruction) { f.out = append(f.out, f.body[i.at:i.end]...) }
-
-// end closes a block; the last one is the function's.
-func (f *functionWriter) end(i *instruction) {
-	f.keep(i)
-	if f.depth--; f.depth < 0 && f.frame > 0 {
-		f.addTo(f.stack, f.frame)
-		f.out = append(f.out, opcodeEnd)
-	}
-}
-
-// leave writes a return, which becomes a branch to the block around the function.
-func (f *functionWriter) leave(i *instruction) {
-	if f.frame == 0 {
-		f.keep(i)
-		return
-	}
-	f.out = appendU32(append(f.out, opcodeBr), uint32(f.depth))
-}
-
 // functionIndex moves the index of a function of the module's own.
 func (w *rewriting) functionIndex(index uint32) uint32 {
 	if int(index) >= w.imports {
@@ -431,100 +304,6 @@ func (w *rewriting) appendBlockType(out []byte, results string) []byte {
 	default:
 		return appendSigned(out, int64(w.typeOf("", results)))
 	}
-}
-
-// moved rewrites a section's body: visit reads it and names the function indexes in it.
-func (w *rewriting) moved(body []byte, visit func(*splice)) []byte {
-	p := &splice{reader: &reader{data: body}, move: w.functionIndex}
-	visit(p)
-	p.keep()
-	return p.out
-}
-
-// splice copies what it reads, but for function indexes, which are moved.
-type splice struct {
-	*reader
-	move func(uint32) uint32
-	out  []byte
-	mark int // what was read before it is in out
-}
-
-func (p *splice) keep() {
-	p.out = append(p.out, p.data[p.mark:p.pos]...)
-	p.mark = p.pos
-}
-
-func (p *splice) function() {
-	p.keep()
-	p.out = appendU32(p.out, p.move(p.u32()))
-	p.mark = p.pos
-}
-
-// constant reads over a constant expression.
-func (p *splice) constant() {
-	switch op := p.byte(); op {
-	case opcodeRefFunc:
-		p.function()
-	case opcodeGlobalGet:
-		p.u32()
-	case opcodeRefNull:
-		p.byte()
-	case prefixVector:
-		p.u32()
-		p.take(16)
-	default:
-		p.readNumber(op)
-	}
-	p.byte() // end
-}
-
-// element reads over one element segment; see sections.readElements.
-func (p *splice) element() {
-	flags := p.u32()
-	if flags&1 == 0 {
-		if flags&2 != 0 {
-			p.u32()
-		}
-		p.constant()
-	}
-	if flags&3 != 0 {
-		p.byte()
-	}
-	for range p.u32() {
-		if flags&4 != 0 {
-			p.constant()
-		} else {
-			p.function()
-		}
-	}
-}
-
-func appendU32(out []byte, n uint32) []byte {
-	for n >= 0x80 {
-		out = append(out, byte(n)|0x80)
-		n >>= 7
-	}
-	return append(out, byte(n))
-}
-
-func appendSigned(out []byte, n int64) []byte {
-	for {
-		b := byte(n & 0x7f)
-		n >>= 7
-		if (n == 0 && b&0x40 == 0) || (n == -1 && b&0x40 != 0) {
-			return append(out, b)
-		}
-		out = append(out, b|0x80)
-	}
-}
-
-func appendSized(out, body []byte) []byte {
-	return append(appendU32(out, uint32(len(body))), body...)
-}
-
-func appendExport(out []byte, name string, global uint32) []byte {
-	out = appendSized(out, []byte(name))
-	return appendU32(append(out, kindGlobal), global)
 }
 
 // globalExportName is the reserved name of a mutable global.

@@ -28,9 +28,7 @@ const (
 	maxLocals    = 5_000
 	maxAllLocals = 2_000_000
 	// maxBody bounds one function's code in bytes, for the same reason.
-	maxBody    = 4 << 20
-	maxNesting = 2_000  // blocks in blocks
-	maxLabels  = 50_000 // of one br_table
+	maxBody = 4 << 20
 )
 
 // Section numbers (core specification 2.0, section 5.5.2).
@@ -117,8 +115,10 @@ type sections struct {
 	segments  int // data segments
 	dataSizes []uint32
 	bodies    [][]byte
-	dataCount int  // -1: no such section
-	namesData bool // an instruction names a data segment
+	frames    []uint32 // how much native stack a call of each of these takes; 0: it starts no other
+	dataCount int      // -1: no such section
+	namesData bool     // an instruction names a data segment
+	tooDear   error    // what compiling the module would cost; nil: it is within the bounds
 	locals    int
 	inits     int
 	offset    int // of the code section's body in the module
@@ -347,7 +347,7 @@ func (s *sections) readElements(r *reader) {
 // readCode reads every body, so that no instruction is unknown when the module is rewritten.
 func (s *sections) readCode(r *reader) {
 	s.offset = r.offset
-	c := &code{}
+	c, work := &code{}, s.newComplexity()
 	first := s.imported(kindFunction)
 	for range r.count("bodies", maxFuncs) {
 		size := r.u32()
@@ -359,11 +359,13 @@ func (s *sections) readCode(r *reader) {
 			r.fail("more bodies than functions")
 			return
 		}
-		s.readBody(body, s.functions[first+len(s.bodies)], c)
+		typ := s.functions[first+len(s.bodies)]
+		s.readBody(body, typ, c)
 		body.end(r)
 		if r.err != nil {
 			return
 		}
+		s.measure(work, typ, c)
 		s.bodies = append(s.bodies, body.data)
 	}
 }
