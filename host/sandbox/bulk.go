@@ -8,7 +8,7 @@ package sandbox
 
 // bulkPiece is how much is done between two looks: some microseconds, or a millisecond where each page
 // is touched for the first time.
-const bulkPiece = 256 << 10
+const bulkPiece = 64 << 10
 
 // bulk gives the function that does what an instruction over a range does.
 func (w *rewriting) bulk(i *instruction) (index uint32, ok bool) {
@@ -49,7 +49,7 @@ const (
 	i64Add  = 0x7c
 	i64Sub  = 0x7d
 	i64Shl  = 0x86
-	i64ShrU = 0x88
+	i64DivU = 0x80
 	i64Wide = 0xad // i64.extend_i32_u
 )
 
@@ -57,7 +57,7 @@ func (b *bulkWriter) write() []byte {
 	f := &functionWriter{rewriting: b.rewriting, out: []byte{0}} // no locals
 	if b.op <= opcodeMemoryFill {
 		b.piecewise(f)
-		b.pay(f, 3)
+		b.payBytes(f)
 	} else {
 		b.payElements(f)
 	}
@@ -92,11 +92,11 @@ func (b *bulkWriter) all(f *functionWriter) {
 	b.the(f)
 }
 
-// pay emits: fuel -= length >> shift.
-func (b *bulkWriter) pay(f *functionWriter, shift byte) {
+// payBytes emits: fuel -= length / bulkBytes.
+func (b *bulkWriter) payBytes(f *functionWriter) {
 	f.get(f.fuel)
 	f.local(opcodeLocalGet, byte(b.length))
-	f.out = append(f.out, i64Wide, opcodeI64Const, shift, i64ShrU, i64Sub)
+	f.out = append(f.out, i64Wide, opcodeI64Const, bulkBytes, i64DivU, i64Sub)
 	f.out = appendU32(append(f.out, opcodeGlobalSet), f.fuel)
 }
 

@@ -124,6 +124,7 @@ func (s *sections) measure(c *complexity, typ uint32, body *code) {
 		c.instruction(s, body, &body.instructions[n])
 	}
 	s.frames = append(s.frames, c.body.frameSize())
+	s.leaves = append(s.leaves, leaf(body, s.imported(kindFunction)))
 	if err := c.finish(); err != nil && s.tooDear == nil {
 		s.tooDear = err
 	}

@@ -14,7 +14,7 @@ const (
 	costHost     = 200 // a call of an imported function: it leaves to Go and comes back
 	costGrow     = 2_000
 	costBulk     = 20 // an instruction over a range, besides its length
-	bulkBytes    = 8  // of memory.copy, memory.fill and memory.init for one unit
+	bulkBytes    = 2  // of memory.copy, memory.fill and memory.init for one unit
 	bulkElements = 1  // of table.copy, table.fill, table.init and table.grow for one unit
 )
 

@@ -85,9 +85,9 @@ func FuzzRewritten(f *testing.F) {
 func differ(t *testing.T, wasm []byte, functions []signature, ends map[string]int) string {
 	t.Helper()
 	ctx := context.Background()
-	plain, closePlain := genInstance(t, wasm, false)
+	plain, closePlain := genInstance(t, wasm, nil)
 	defer closePlain()
-	rewritten, closeRewritten := genInstance(t, wasm, true)
+	rewritten, closeRewritten := genInstance(t, wasm, rewriteGuarded)
 	defer closeRewritten()
 	if plain == nil || rewritten == nil {
 		return "no instance"
@@ -109,7 +109,7 @@ func differ(t *testing.T, wasm []byte, functions []signature, ends map[string]in
 }
 
 // genInstance makes an instance in a runtime of its own; nil, and an error of the test, if that fails.
-func genInstance(t *testing.T, wasm []byte, rewritten bool) (m api.Module, closed func()) {
+func genInstance(t *testing.T, wasm []byte, rewrite func([]byte) ([]byte, error)) (m api.Module, closed func()) {
 	t.Helper()
 	ctx := context.Background()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2))
@@ -119,8 +119,8 @@ func genInstance(t *testing.T, wasm []byte, rewritten bool) (m api.Module, close
 		}
 	}
 	var err error
-	if rewritten {
-		if wasm, err = rewriteGuarded(wasm); err != nil {
+	if rewrite != nil {
+		if wasm, err = rewrite(wasm); err != nil {
 			t.Errorf("rewrite: %v", err)
 			return nil, closed
 		}
@@ -130,7 +130,7 @@ func genInstance(t *testing.T, wasm []byte, rewritten bool) (m api.Module, close
 	}
 	m, err = r.InstantiateWithConfig(ctx, wasm, wazero.NewModuleConfig().WithName(""))
 	if err != nil {
-		t.Errorf("instantiate (rewritten: %v): %v\nmodule: %x", rewritten, err, wasm)
+		t.Errorf("instantiate (rewritten: %v): %v\nmodule: %x", rewrite != nil, err, wasm)
 		return nil, closed
 	}
 	return m, closed

@@ -92,7 +92,10 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte, memoryLimit int64) (*
 	if err := validate(ctx, s.plain()); err != nil {
 		return nil, err
 	}
-	rewritten := s.rewrite()
+	rewritten, err := s.rewriteSafely()
+	if err != nil {
+		return nil, err
+	}
 	m, err := e.compileInTime(ctx, rewritten, manifest)
 	if err != nil {
 		return nil, err
@@ -186,6 +189,16 @@ func validate(ctx context.Context, wasm []byte) (err error) {
 }
 
 type validated struct{}
+
+// rewriteSafely turns a fault of ours into a refusal: one module must not end the host.
+func (s *sections) rewriteSafely() (wasm []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("rewriting it failed: %s", firstLine(fmt.Sprint(r)))
+		}
+	}()
+	return s.rewrite(), nil
+}
 
 // addHosts makes the host modules that the module imports, and no other.
 func (m *Module) addHosts(ctx context.Context, offer Offer, manifest *Manifest) (err error) {

@@ -171,6 +171,9 @@ func (s *sections) judgeExports(m *Manifest, f *faults) {
 			f.add("exports %s twice", plain(e.name))
 			continue
 		}
+		if strings.HasPrefix(e.name, ownModule) {
+			f.add("exports %s: names that begin with %s are the host's", plain(e.name), ownModule)
+		}
 		found[e.name] = e
 		m.Exports = append(m.Exports, Export{e.name, kindOf(e.kind)})
 	}

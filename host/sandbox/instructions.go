@@ -88,7 +88,7 @@ type code struct {
 // readBody reads a body: the declarations of locals, then instructions to the last end.
 func (s *sections) readBody(r *reader, typ uint32, c *code) {
 	c.instructions, c.labels, c.opened = c.instructions[:0], c.labels[:0], append(c.opened[:0], opcodeBlock)
-	c.locals = len(s.types[typ].params) + s.readLocals(r)
+	c.locals = len(s.types[typ].params) + readLocals(r)
 	c.start = r.pos
 	for len(c.opened) > 0 && r.err == nil {
 		i := instruction{at: r.pos}
@@ -98,18 +98,17 @@ func (s *sections) readBody(r *reader, typ uint32, c *code) {
 	}
 }
 
-func (s *sections) readLocals(r *reader) int {
+func readLocals(r *reader) int {
 	var locals uint64
 	for range r.count("local declarations", maxLocals) {
 		locals += uint64(r.u32())
 		r.valueType()
 	}
-	s.locals += int(min(locals, maxAllLocals))
-	if locals > maxLocals || s.locals > maxAllLocals {
-		r.fail("%d locals in one function and %d in all, at most %d and %d are allowed",
-			locals, s.locals, maxLocals, maxAllLocals)
+	if locals > maxLocals {
+		r.fail("%d locals in one function, at most %d are allowed", locals, maxLocals)
+		return 0
 	}
-	return int(min(locals, maxAllLocals))
+	return int(locals)
 }
 
 func (s *sections) readInstruction(r *reader, c *code, i *instruction) {

@@ -7,6 +7,7 @@ type linearMemory struct {
 	limit   uint64 // bytes
 	bytes   []byte
 	refused bool
+	alive   func() // looks whether the call's time is over: a copy of all the memory takes some
 }
 
 // Reallocate implements experimental.LinearMemory; nil is a refusal. A new instance's minimum was held
@@ -17,6 +18,7 @@ func (m *linearMemory) Reallocate(size uint64) []byte {
 		return nil
 	}
 	if size > uint64(cap(m.bytes)) {
+		m.alive()
 		room := size
 		if len(m.bytes) > 0 { // growing: Go's runtime asks for a few pages many times
 			room = min(m.limit, size+size/4)

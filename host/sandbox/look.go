@@ -15,6 +15,10 @@ import (
 // Go's collector waits for it, and the whole host with that.
 const slice = 300_000
 
+// longWork is how long a guest may keep the host at work for it before others have their turn: Go itself
+// would wait ten times as long.
+const longWork = time.Millisecond
+
 // newLook makes the module that rewritten modules import.
 func newLook(ctx context.Context, r wazero.Runtime) (api.Module, error) {
 	b := r.NewHostModuleBuilder(ownModule)
@@ -36,7 +40,7 @@ func (c *call) look(ctx context.Context, fuel, stack int64) int64 {
 	if used > c.fuelLimit() {
 		c.stop(OutOfFuel, fmt.Errorf("it used up its %d units of fuel", c.Fuel))
 	}
-	runtime.Gosched() // to those who waited, and to the collector
+	c.yield()
 	c.alive(ctx)
 	next := min(slice, c.fuelLimit()-used)
 	c.granted = used + next
@@ -45,15 +49,26 @@ func (c *call) look(ctx context.Context, fuel, stack int64) int64 {
 
 func (c *call) fuelLimit() int64 { return max(c.Fuel, 0) }
 
-// alive ends the guest if its time is over. It looks at the clock itself, because the timer behind
-// the context fires late on a busy host.
+// alive ends the guest if its time is over, and lets others run if it has not done so for a while. It
+// looks at the clock itself, because the timer behind the context fires late on a busy host.
 func (c *call) alive(ctx context.Context) {
+	now := time.Now()
+	if now.Sub(c.yielded) > longWork {
+		c.yield()
+		now = c.yielded
+	}
 	if ctx.Err() != nil {
 		c.stopDone(ctx)
 	}
-	if time.Now().After(c.deadline) {
+	if now.After(c.deadline) {
 		c.stop(Deadline, errTime)
 	}
+}
+
+// yield lets those run who waited, and the collector.
+func (c *call) yield() {
+	runtime.Gosched()
+	c.yielded = time.Now()
 }
 
 // burnt is the fuel that the call has used. The global holds what is left of the last slice.

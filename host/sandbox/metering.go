@@ -129,7 +129,7 @@ func (m *meter) cost(i *instruction) uint32 {
 }
 
 // leaf gives the cost of a function that its callers can pay for: a short one without loops and calls.
-func (m *meter) leaf(c *code) uint32 {
+func leaf(c *code, imports int) uint32 {
 	total := uint32(1)
 	for n := range c.instructions {
 		i := &c.instructions[n]
@@ -138,7 +138,7 @@ func (m *meter) leaf(c *code) uint32 {
 			i.op >= opcodeMemoryInit && i.op <= opcodeTableFill:
 			return 0 // it must be rewritten
 		}
-		if total += cost(i, m.imports); total > maxLeaf {
+		if total += cost(i, imports); total > maxLeaf {
 			return 0
 		}
 	}

@@ -41,7 +41,7 @@ type rewriting struct {
 	types   []signature // the original's, then ours
 	added   []added     // appended functions
 	code    *code
-	meter   *meter
+	plan    func(*code) []charge
 }
 
 // added is a function that the rewriting appends.
@@ -52,9 +52,14 @@ type added struct {
 
 // rewrite gives the module that is compiled.
 func (s *sections) rewrite() []byte {
-	w := &rewriting{sections: s, imports: s.imported(kindFunction), types: slices.Clone(s.types), code: &code{}}
+	m := &meter{imports: s.imported(kindFunction), leaves: s.leaves}
+	return s.rewriteWith(m.plan)
+}
+
+// rewriteWith charges as a plan says.
+func (s *sections) rewriteWith(plan func(*code) []charge) []byte {
+	w := &rewriting{sections: s, imports: s.imported(kindFunction), types: slices.Clone(s.types), code: &code{}, plan: plan}
 	w.fuel, w.stack = uint32(len(s.globals)), uint32(len(s.globals)+1)
-	w.meter = &meter{imports: w.imports}
 	w.typeOfLook()
 	w.addAsk()
 	code := w.codeSection() // first: it finds out what types and functions are added
@@ -239,13 +244,9 @@ func (w *rewriting) elementSection(body []byte) []byte {
 
 // codeSection rewrites every body, and appends ours.
 func (w *rewriting) codeSection() []byte {
-	w.findLeaves()
 	out := []byte{}
-	for n, body := range w.bodies {
-		if w.meter.leaves[n] == 0 {
-			body = w.function(n)
-		}
-		out = appendSized(out, body)
+	for n := range w.bodies {
+		out = appendSized(out, w.function(n))
 	}
 	for n := 0; n < len(w.added); n++ {
 		out = appendSized(out, w.added[n].body)
@@ -254,14 +255,6 @@ func (w *rewriting) codeSection() []byte {
 		return nil
 	}
 	return append(appendU32(nil, uint32(len(w.bodies)+len(w.added))), out...)
-}
-
-// findLeaves finds out first which functions are paid for by those that call them.
-func (w *rewriting) findLeaves() {
-	for n, body := range w.bodies {
-		w.readBody(&reader{data: body}, w.sections.functions[w.imports+n], w.code)
-		w.meter.leaves = append(w.meter.leaves, w.meter.leaf(w.code))
-	}
 }
 
 // addAsk appends the function that looks. A call of it is all that stands in the code of others, which

@@ -1,11 +1,20 @@
 package sandbox
 
+import "fmt"
+
 // function rewrites one body.
 func (w *rewriting) function(n int) []byte {
 	typ, body := w.sections.functions[w.imports+n], w.bodies[n]
+	if w.leaves[n] > 0 {
+		return body // others pay for it
+	}
 	c := w.code
-	w.readBody(&reader{data: body}, typ, c)
-	f := functionWriter{rewriting: w, body: body, frame: int64(w.frames[n]), charges: w.meter.plan(c)}
+	r := &reader{data: body}
+	w.readBody(r, typ, c)
+	if r.err != nil {
+		panic(fmt.Sprintf("a function that was read cannot be read again: %v", r.err))
+	}
+	f := functionWriter{rewriting: w, body: body, frame: int64(w.frames[n]), charges: w.plan(c)}
 	f.out = make([]byte, 0, len(body)+len(body)/4+32)
 	f.out = append(f.out, body[:c.start]...)
 	f.enter(typ)

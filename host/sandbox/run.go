@@ -18,8 +18,13 @@ type Call struct {
 	HostCalls int           // calls of offered functions, toolhost.log not counted
 	LogBytes  int           // stdout, stderr and toolhost.log requests together
 	Functions Functions     // answers what the guest asks
+	Random    io.Reader     // the guest's random numbers; nil: crypto/rand
+	Clock     Clock         // the guest's clocks; nil: the real ones
 	Output    io.Writer     // the guest's stdout and stderr; nil drops them
 }
+
+// Clock gives the time of a WASI clock in nanoseconds: since 1970, or, monotonic, since any moment before.
+type Clock func(monotonic bool) uint64
 
 // Usage is what one run used, however it ended.
 type Usage struct {
@@ -33,6 +38,7 @@ type Usage struct {
 type call struct {
 	Call
 	deadline time.Time
+	yielded  time.Time // when others had their turn
 	output   *output
 	memory   linearMemory
 	granted  int64   // fuel that was given out so far
@@ -63,11 +69,12 @@ func (m *Module) Run(ctx context.Context, given Call) (Usage, int32, error) {
 	}
 	start := time.Now()
 	c := &call{
-		Call: given, deadline: start.Add(given.Time),
+		Call: given, deadline: start.Add(given.Time), yielded: start,
 		output: newOutput(given.Output, given.LogBytes), memory: linearMemory{limit: m.limit},
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, given.Time, errTime)
 	defer cancel()
+	c.memory.alive = func() { c.alive(ctx) }
 	code, err := m.runInstance(context.WithValue(ctx, callKey{}, c), c)
 	err = c.verdict(ctx, code, err)
 	return Usage{Time: time.Since(start), Fuel: c.used, MemoryBytes: int64(len(c.memory.bytes)), HostCalls: c.calls}, code, err

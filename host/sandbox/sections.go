@@ -115,6 +115,7 @@ type sections struct {
 	segments  int // data segments
 	dataSizes []uint32
 	bodies    [][]byte
+	leaves    []uint32 // what a function costs that its callers pay for; 0: it pays itself
 	frames    []uint32 // how much native stack a call of each of these takes; 0: it starts no other
 	dataCount int      // -1: no such section
 	namesData bool     // an instruction names a data segment
@@ -361,9 +362,16 @@ func (s *sections) readCode(r *reader) {
 		}
 		typ := s.functions[first+len(s.bodies)]
 		s.readBody(body, typ, c)
+		if body.err != nil {
+			body.end(r)
+			return
+		}
 		body.end(r)
 		if r.err != nil {
 			return
+		}
+		if s.locals += c.locals; s.locals > maxAllLocals {
+			body.fail("%d parameters and locals in all functions, at most %d are allowed", s.locals, maxAllLocals)
 		}
 		s.measure(work, typ, c)
 		s.bodies = append(s.bodies, body.data)

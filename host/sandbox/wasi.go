@@ -123,34 +123,37 @@ func (w *wasiCall) environ() uint32 {
 	return fault(put32(w.mem, w.u32(0), w.u32(1)) && put(w.mem, w.u32(1), []byte(environment)))
 }
 
-const (
-	clockRealtime  = 0
-	clockMonotonic = 1
-)
+const clockMonotonic = 1 // 0 is the time of day, and there are no others
 
 // began is where the monotonic clock starts.
 var began = time.Now()
 
-func clock(id uint32) (ns uint64, known bool) {
-	switch id {
-	case clockRealtime:
-		return uint64(time.Now().UnixNano()), true
-	case clockMonotonic: // the real one: with wazero's default clock a Go guest's collector stalls
-		return uint64(time.Since(began)) + 1, true
-	default:
+func realClock(monotonic bool) uint64 {
+	if monotonic { // with wazero's default clock a Go guest's collector stalls
+		return uint64(time.Since(began)) + 1
+	}
+	return uint64(time.Now().UnixNano())
+}
+
+func (c *call) clock(id uint32) (ns uint64, known bool) {
+	if id > clockMonotonic {
 		return 0, false
 	}
+	if c.Clock == nil {
+		return realClock(id == clockMonotonic), true
+	}
+	return c.Clock(id == clockMonotonic), true
 }
 
 func (w *wasiCall) clockResolution() uint32 {
-	if _, known := clock(w.u32(0)); !known {
+	if id := w.u32(0); id > clockMonotonic {
 		return wasiInval
 	}
 	return fault(put64(w.mem, w.u32(1), 1))
 }
 
 func (w *wasiCall) clockTime() uint32 {
-	ns, known := clock(w.u32(0))
+	ns, known := w.clock(w.u32(0))
 	if !known {
 		return wasiInval
 	}

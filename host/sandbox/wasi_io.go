@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
+	"io"
 	"slices"
 	"time"
 )
@@ -31,10 +33,16 @@ func (w *wasiCall) random() uint32 {
 	if (region{at, left}).in(w.mem, "random_get") != nil {
 		return wasiFault
 	}
+	source := w.Random
+	if source == nil {
+		source = rand.Reader
+	}
 	piece := make([]byte, min(left, randomPiece))
 	for left > 0 {
 		n := min(left, randomPiece)
-		_, _ = rand.Read(piece[:n]) // never fails: crypto/rand ends the program instead
+		if _, err := io.ReadFull(source, piece[:n]); err != nil {
+			w.stop(HostError, fmt.Errorf("random numbers: %w", err))
+		}
 		if !put(w.mem, at, piece[:n]) {
 			return wasiFault
 		}
@@ -102,7 +110,9 @@ func (w *wasiCall) write() uint32 {
 			return wasiFault
 		}
 		total += uint64(len(said))
-		_, _ = w.output.Write(bytes.Clone(said[:min(len(said), w.output.left+1)])) // one more, for the notice
+		if !w.output.said { // that more is dropped; one byte beyond what is left, for that notice
+			_, _ = w.output.Write(bytes.Clone(said[:min(len(said), w.output.left+1)]))
+		}
 	}
 	if total > 1<<31 {
 		return wasiInval
@@ -123,7 +133,7 @@ func (w *wasiCall) poll() uint32 {
 	list = bytes.Clone(list)
 	var waits []time.Duration
 	for s := list; len(s) > 0; s = s[sizeOfSub:] {
-		wait, known := waitOf(s)
+		wait, known := w.waitOf(s)
 		if !known {
 			return wasiInval
 		}
@@ -142,12 +152,12 @@ func (w *wasiCall) poll() uint32 {
 }
 
 // waitOf reads a subscription: how long it waits.
-func waitOf(s []byte) (wait time.Duration, known bool) {
+func (c *call) waitOf(s []byte) (wait time.Duration, known bool) {
 	if kind := s[8]; kind != 0 { // 1 and 2: a file is ready for reading or writing
 		return 0, kind <= 2
 	}
 	until := binary.LittleEndian.Uint64(s[24:])
-	now, known := clock(binary.LittleEndian.Uint32(s[16:]))
+	now, known := c.clock(binary.LittleEndian.Uint32(s[16:]))
 	if absolute := s[40]&1 != 0; absolute {
 		until -= min(now, until)
 	}
