@@ -116,6 +116,6 @@ func ExampleOpen() {
 	_, err = host.Open(context.Background(), config, host.Options{})
 	fmt.Println(err)
 	// Output:
-	// config.toml:16: [tools.get_order] limits.tiem: unknown key (did you mean "time"?); known here: time, memory, argument_chars, result_chars, host_calls, log
+	// config.toml:16: [tools.get_order] limits.tiem: unknown key (did you mean "time"?); known here: time, fuel, memory, argument_chars, result_chars, host_calls, log
 	// 1 fault; nothing was loaded
 }

@@ -88,7 +88,7 @@ state = 1
 	checkFaults(t, err, []string{
 		"config.toml:1: a: unknown key" + knownTop,
 		"config.toml:2: c: unknown key" + knownTop,
-		`config.toml:4: [limits] tim: unknown key (did you mean "time"?); known here: time, memory, argument_chars, result_chars, host_calls, log`,
+		`config.toml:4: [limits] tim: unknown key (did you mean "time"?); known here: time, fuel, memory, argument_chars, result_chars, host_calls, log`,
 		"config.toml:6: [limits] memory: found an array, expected a string",
 		"config.toml:10: [limits] log: found an integer, expected a string",
 		`config.toml:11: [tools."x\ny"]: "x\ny" is not a name ^[a-z][a-z0-9_-]{0,63}$`,
