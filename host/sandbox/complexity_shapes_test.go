@@ -40,8 +40,10 @@ var shapes = []costlyShape{
 	{"br_if, locals set before and read after", func(n, k int) *guest {
 		return one(k, setAll(k), opBlock, rep(n, opBranch0), opEndBlock, storeAll(k))
 	}, 3_000, 300, fmt.Sprintf(saysProducts, "variables read across basic blocks"), []int{100, 1000}},
-	{"empty ifs", func(n, k int) *guest { return one(0, rep(n, opEmpty)) },
-		16_000, 0, fmt.Sprintf(saysProducts, "the nesting of basic blocks"), nil},
+	{
+		"empty ifs", func(n, k int) *guest { return one(0, rep(n, opEmpty)) },
+		16_000, 0, fmt.Sprintf(saysProducts, "the nesting of basic blocks"), nil,
+	},
 	{"empty ifs under locals", func(n, k int) *guest {
 		return one(k, setAll(k), rep(n, opEmpty), storeAll(k))
 	}, 1_000, 4_000, saysLive, []int{50, 500, 4000}},
@@ -53,10 +55,14 @@ var shapes = []costlyShape{
 	{"nested ifs under locals", func(n, k int) *guest {
 		return one(k, setAll(k), rep(n, opIf0), storeAll(k), rep(n, opEndBlock))
 	}, 4_000, 1_000, saysLive, []int{50, 500}},
-	{"nested blocks", func(n, k int) *guest { return one(0, rep(n, opBlock), rep(n, opEndBlock)) },
-		100_000, 0, saysBlocks, nil},
-	{"nested loops", func(n, k int) *guest { return one(0, rep(n, opLoop), rep(n, opBranch0, opEndBlock)) },
-		20_000, 0, saysBlocks, nil},
+	{
+		"nested blocks", func(n, k int) *guest { return one(0, rep(n, opBlock), rep(n, opEndBlock)) },
+		100_000, 0, saysBlocks, nil,
+	},
+	{
+		"nested loops", func(n, k int) *guest { return one(0, rep(n, opLoop), rep(n, opBranch0, opEndBlock)) },
+		20_000, 0, saysBlocks, nil,
+	},
 	{"nested loops over locals", func(n, k int) *guest {
 		return one(k, setAll(k), rep(n, opLoop), readAll(k), rep(n, opBranch0, opEndBlock), storeAll(k))
 	}, 60, 3_000, fmt.Sprintf(saysProducts, "variables at branches"), []int{100, 1000}},
@@ -127,13 +133,17 @@ var shapes = []costlyShape{
 		g.fn("", "", 0, rep(n, rep(8, callTo(a)), callTo(f)))
 		return g
 	}, 3_000, 0, saysStraight, nil},
-	{"memory.fill", func(n, k int) *guest { return one(0, rep(n, opZero, opZero, opZero, op(0xfc, 11, 0))) },
-		15_000, 0, saysStraight, nil},
+	{
+		"memory.fill", func(n, k int) *guest { return one(0, rep(n, opZero, opZero, opZero, op(0xfc, 11, 0))) },
+		15_000, 0, saysStraight, nil,
+	},
 	{"memory.fill over locals", func(n, k int) *guest {
 		return one(k, setAll(k), rep(n, opZero, opZero, opZero, op(0xfc, 11, 0)), storeAll(k))
 	}, 400, 1_500, fmt.Sprintf(saysProducts, "variables at branches"), []int{100, 800}},
-	{"memory.copy", func(n, k int) *guest { return one(0, rep(n, opZero, opZero, opZero, op(0xfc, 10, 0, 0))) },
-		20_000, 0, saysStraight, nil},
+	{
+		"memory.copy", func(n, k int) *guest { return one(0, rep(n, opZero, opZero, opZero, op(0xfc, 10, 0, 0))) },
+		20_000, 0, saysStraight, nil,
+	},
 	{"selects", chain(rep(1, get(0), opZero, op(0x1b))), 400_000, 0, saysStraight, nil},
 	{"loads", chain(opLoadI), 50_000, 0, saysStraight, nil},
 	{"divisions", chain(get(0), op(0x7f)), 50_000, 0, saysStraight, nil},

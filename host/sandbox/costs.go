@@ -15,7 +15,6 @@ const (
 	costGrow     = 2_000
 	costBulk     = 20 // an instruction over a range, besides its length
 	bulkBytes    = 2  // of memory.copy, memory.fill and memory.init for one unit
-	bulkElements = 1  // of table.copy, table.fill, table.init and table.grow for one unit
 )
 
 // cost is what an instruction costs, without what depends on its operands. imports is the number of

@@ -4,8 +4,9 @@
 //
 // What holds here, whatever the module does (tests cite these numbers):
 //
-//	S1   Nothing is compiled before [Inspect] has read the whole module strictly. Each
-//	     number that would size an allocation in the compiler is bounded there first.
+//	S1   Nothing is compiled before [Inspect] has read the whole module strictly, to its last
+//	     instruction. Each number that would size an allocation is bounded there first, and so is
+//	     what compiling would cost (complexity.go). Compile returns in bounded time.
 //	S2   A guest can import the functions of the [Offer], all of one shape, and a literal
 //	     list of WASI functions. Host modules have no name, so nothing else is in reach.
 //	S3   A guest has one memory, its own; no start section runs before a call's bounds.
@@ -17,22 +18,25 @@
 //	S7   A response that did not fit is kept for the very next call if that is the same
 //	     request: nothing is lost, and nothing is done twice.
 //	S8   Growth beyond the memory limit is refused and remembered: a guest that then ends
-//	     badly is [OutOfMemory], whatever it says itself.
+//	     badly is [OutOfMemory], whatever it says itself. Tables have a maximum.
 //	S9   A panic in [Functions] ends the call as [HostError]. No stack leaves the wrapper.
 //	S10  What a guest says (log, stdout, stderr) is bounded together; the excess is dropped
 //	     and that is said once.
 //	S11  The zero [Call] runs nothing, and the zero [Reason] is no success.
-//	S12  Clocks are real, because wazero's default clock stalls a Go guest's collector;
-//	     a sleep ends with the call, because wazero's own does not.
+//	S12  WASI is what wasi.go lists and no more. Clocks are real unless the call has its own,
+//	     because wazero's default clock stalls a Go guest's collector; a sleep ends with the call.
+//	S13  What runs was paid for in fuel before. The same call uses the same fuel everywhere.
+//	S14  A guest leaves to Go after each slice of fuel, and looks at the clock there: a busy
+//	     guest keeps neither the collector nor other calls waiting. wazero's own deadline option,
+//	     which costs many times as much and misses recursion, is not used.
+//	S15  A rewritten module does what the original does. The original is validated before,
+//	     and can name nothing that the rewriting adds.
+//	S16  The native stack of a call is bounded: frames are counted as long as they are open.
 //
-// What does not hold yet: native code is stopped by wazero's own deadline option, which
-// looks at loop heads only. Recursion without a loop and long bulk instructions are not
-// seen until they return, the native stack (up to 84 MB) and table.grow are not in the
-// memory limit, and compilation has no limit of time or memory: a module of some kilobytes, made
-// for it, compiles for minutes. Load only modules that you built or trust to build. Rewriting the module closes these; the
-// interface of this package stays as it is.
+// docs/sandbox.md describes the rewriting for reviewers, and docs/threat-model.md has what holds against
+// whom, by which test, and what does not.
 //
-// Nor is S12 the whole cure: Go's runtime stops helping its collector once a guest has spent about a
-// second of real time mostly collecting (its GC CPU limiter), and then runs out of memory. The
-// deadline option makes that second come sooner, and so does a busy host, whose waiting counts.
+// Nor is S12 the whole cure for Go guests that mostly collect: Go's runtime stops helping its collector once
+// a guest has spent about a second of real time so (its GC CPU limiter), and then runs out of memory. A
+// busy host makes that second come sooner, because waiting counts.
 package sandbox

@@ -141,21 +141,40 @@ type genAccess struct {
 // genLoads and genStores are by the type of the value.
 var (
 	genLoads = map[byte][]genAccess{
-		typeI32: {{"load32", []byte{0x28}, 2, false}, {"load8", []byte{0x2c}, 0, false}, {"load8", []byte{0x2d}, 0, false},
-			{"load16", []byte{0x2e}, 1, false}, {"load16", []byte{0x2f}, 1, false}},
-		typeI64: {{"load64", []byte{0x29}, 3, false}, {"load8", []byte{0x30}, 0, false}, {"load8", []byte{0x31}, 0, false},
-			{"load16", []byte{0x32}, 1, false}, {"load16", []byte{0x33}, 1, false},
-			{"load32", []byte{0x34}, 2, false}, {"load32", []byte{0x35}, 2, false}},
+		typeI32: {
+			{"load32", []byte{0x28}, 2, false},
+			{"load8", []byte{0x2c}, 0, false},
+			{"load8", []byte{0x2d}, 0, false},
+			{"load16", []byte{0x2e}, 1, false},
+			{"load16", []byte{0x2f}, 1, false},
+		},
+		typeI64: {
+			{"load64", []byte{0x29}, 3, false},
+			{"load8", []byte{0x30}, 0, false},
+			{"load8", []byte{0x31}, 0, false},
+			{"load16", []byte{0x32}, 1, false},
+			{"load16", []byte{0x33}, 1, false},
+			{"load32", []byte{0x34}, 2, false},
+			{"load32", []byte{0x35}, 2, false},
+		},
 		typeF32: {{"load32", []byte{0x2a}, 2, false}},
 		typeF64: {{"load64", []byte{0x2b}, 3, false}},
-		typeV128: {{"load128", []byte{0xfd, 0}, 4, false}, {"load128 extending", []byte{0xfd, 1}, 3, false},
-			{"load128 splat", []byte{0xfd, 9}, 2, false}, {"load128 zero", []byte{0xfd, 0x5d}, 3, false},
-			{"load128 lane", []byte{0xfd, 0x54}, 0, true}},
+		typeV128: {
+			{"load128", []byte{0xfd, 0}, 4, false},
+			{"load128 extending", []byte{0xfd, 1}, 3, false},
+			{"load128 splat", []byte{0xfd, 9}, 2, false},
+			{"load128 zero", []byte{0xfd, 0x5d}, 3, false},
+			{"load128 lane", []byte{0xfd, 0x54}, 0, true},
+		},
 	}
 	genStores = map[byte][]genAccess{
 		typeI32: {{"store32", []byte{0x36}, 2, false}, {"store8", []byte{0x3a}, 0, false}, {"store16", []byte{0x3b}, 1, false}},
-		typeI64: {{"store64", []byte{0x37}, 3, false}, {"store8", []byte{0x3c}, 0, false}, {"store16", []byte{0x3d}, 1, false},
-			{"store32", []byte{0x3e}, 2, false}},
+		typeI64: {
+			{"store64", []byte{0x37}, 3, false},
+			{"store8", []byte{0x3c}, 0, false},
+			{"store16", []byte{0x3d}, 1, false},
+			{"store32", []byte{0x3e}, 2, false},
+		},
 		typeF32:  {{"store32", []byte{0x38}, 2, false}},
 		typeF64:  {{"store64", []byte{0x39}, 3, false}},
 		typeV128: {{"store128", []byte{0xfd, 11}, 4, false}, {"store128 lane", []byte{0xfd, 0x59}, 1, true}},

@@ -110,8 +110,8 @@ func (g *generator) loop() {
 
 // many puts a block with parameters and two results, which are kept in locals.
 func (g *generator) many() {
-	params, results := g.someTypes(3), string([]byte{genChoose(g.genChoices, genNumbers), typeI64})
-	results = string([]byte{genChoose(g.genChoices, genNumbers), typeI64})
+	params := g.someTypes(3)
+	results := string([]byte{genChoose(g.genChoices, genNumbers), typeI64})
 	for _, t := range []byte(params) {
 		g.expression(t, 2)
 	}

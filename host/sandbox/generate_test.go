@@ -229,8 +229,12 @@ func (g *generator) constant(t byte) []byte {
 }
 
 var (
-	genIntegers = []int64{3, 0, 1, -1, 2, 7, 31, 64, 255, 1000, 65535, 65536, math.MaxInt32, math.MinInt32,
-		math.MaxInt64, math.MinInt64, 0x0123456789abcdef, -1000}
-	genFloats = []float64{1.5, 0, math.Copysign(0, -1), -1, 7.25, 1e9, -1e9, 1 << 31, 1 << 32, 1 << 63, -1 << 63, 1e20,
-		1e-40, 1e300, math.Inf(1), math.Inf(-1), math.NaN()}
+	genIntegers = []int64{
+		3, 0, 1, -1, 2, 7, 31, 64, 255, 1000, 65535, 65536, math.MaxInt32, math.MinInt32,
+		math.MaxInt64, math.MinInt64, 0x0123456789abcdef, -1000,
+	}
+	genFloats = []float64{
+		1.5, 0, math.Copysign(0, -1), -1, 7.25, 1e9, -1e9, 1 << 31, 1 << 32, 1 << 63, -1 << 63, 1e20,
+		1e-40, 1e300, math.Inf(1), math.Inf(-1), math.NaN(),
+	}
 )

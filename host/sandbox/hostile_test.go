@@ -176,7 +176,7 @@ func (g *guest) elements(f uint64) {
 }
 
 // hostileFunctions is a host that waits for ever in records.list, and takes results of no size.
-type hostileFunctions struct{ answers }
+type hostileFunctions struct{}
 
 func (f *hostileFunctions) Call(ctx context.Context, module, function string, request []byte) (Status, []byte, error) {
 	if function == "list" {

@@ -220,3 +220,22 @@ func TestForgedNames(t *testing.T) {
 		})
 	}
 }
+
+// TestCosts holds the table of docs/sandbox.md against the constants.
+func TestCosts(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/sandbox.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for class, units := range map[string]int{
+		"nothing": costNothing, "plain": costPlain, "load": costLoad, "vector": costVector, "slow": costSlow, "call": costCall,
+		"indirect": costIndirect, "host": costHost, "grow": costGrow, "bulk": costBulk, "bytes": bulkBytes,
+	} {
+		if row := fmt.Sprintf("\n| %s | %d | ", class, units); !strings.Contains(string(doc), row) {
+			t.Errorf("docs/sandbox.md has no row %q", row[1:])
+		}
+	}
+	if !strings.Contains(string(doc), fmt.Sprintf("and %d for the short function", maxLeaf)) {
+		t.Errorf("docs/sandbox.md does not say %d", maxLeaf)
+	}
+}

@@ -4,7 +4,7 @@ import "fmt"
 
 // function rewrites one body.
 func (w *rewriting) function(n int) []byte {
-	typ, body := w.sections.functions[w.imports+n], w.bodies[n]
+	typ, body := w.functions[w.imports+n], w.bodies[n]
 	if w.leaves[n] > 0 {
 		return body // others pay for it
 	}

@@ -21,7 +21,8 @@ type specSide struct {
 
 // newSide makes a runtime with what host gives and the module "spectest", which scripts import.
 func newSide(t *testing.T, features api.CoreFeatures, rewrite func([]byte) ([]byte, error),
-	host func(context.Context, wazero.Runtime) error, common []byte) *specSide {
+	host func(context.Context, wazero.Runtime) error, common []byte,
+) *specSide {
 	config := wazero.NewRuntimeConfigCompiler().WithCoreFeatures(features)
 	side := &specSide{runtime: wazero.NewRuntimeWithConfig(t.Context(), config), rewrite: rewrite, named: map[string]api.Module{}}
 	t.Cleanup(func() {

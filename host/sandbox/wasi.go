@@ -32,7 +32,6 @@ const environment = "GOGC=25\x00"
 // wasiCall is one call of a WASI function.
 type wasiCall struct {
 	*call
-	ctx  context.Context
 	mem  api.Memory
 	args []uint64
 }
@@ -42,7 +41,7 @@ func (w *wasiCall) u32(n int) uint32 { return uint32(w.args[n]) }
 // wasiFunction is one row of the table: parameters as value types, and what is done.
 type wasiFunction struct {
 	params string
-	do     func(*wasiCall) uint32 // gives an error number
+	do     func(*wasiCall, context.Context) uint32 // gives an error number
 }
 
 // wasiFunctions is the literal list.
@@ -50,9 +49,9 @@ func wasiFunctions() map[string]wasiFunction {
 	i, I := i32Value, i64Value
 	return map[string]wasiFunction{
 		"args_get":            {i + i, ok},
-		"args_sizes_get":      {i + i, func(w *wasiCall) uint32 { return w.sizes(0, 0) }},
+		"args_sizes_get":      {i + i, func(w *wasiCall, _ context.Context) uint32 { return w.sizes(0, 0) }},
 		"environ_get":         {i + i, (*wasiCall).environ},
-		"environ_sizes_get":   {i + i, func(w *wasiCall) uint32 { return w.sizes(1, len(environment)) }},
+		"environ_sizes_get":   {i + i, func(w *wasiCall, _ context.Context) uint32 { return w.sizes(1, len(environment)) }},
 		"clock_res_get":       {i + i, (*wasiCall).clockResolution},
 		"clock_time_get":      {i + I + i, (*wasiCall).clockTime},
 		"random_get":          {i + i, (*wasiCall).random},
@@ -85,9 +84,9 @@ func newWASI(ctx context.Context, r wazero.Runtime) (api.Module, error) {
 	for name, f := range wasiFunctions() {
 		sig, _ := wasiSignature(name)
 		serve := api.GoModuleFunc(func(ctx context.Context, guest api.Module, stack []uint64) {
-			w := &wasiCall{call: callOf(ctx), ctx: ctx, mem: guest.Memory(), args: stack}
+			w := &wasiCall{call: callOf(ctx), mem: guest.Memory(), args: stack}
 			w.alive(ctx)
-			if n := f.do(w); len(stack) > 0 {
+			if n := f.do(w, ctx); len(stack) > 0 {
 				stack[0] = uint64(n)
 			}
 		})
@@ -103,9 +102,9 @@ func instanceConfig() wazero.ModuleConfig {
 		WithStartFunctions()
 }
 
-func ok(*wasiCall) uint32 { return wasiOK }
+func ok(*wasiCall, context.Context) uint32 { return wasiOK }
 
-func noFile(*wasiCall) uint32 { return wasiBadf }
+func noFile(*wasiCall, context.Context) uint32 { return wasiBadf }
 
 // fault gives the error number of a write to guest memory.
 func fault(written bool) uint32 {
@@ -119,7 +118,7 @@ func (w *wasiCall) sizes(n, bytes int) uint32 {
 	return fault(put32(w.mem, w.u32(0), uint32(n)) && put32(w.mem, w.u32(1), uint32(bytes)))
 }
 
-func (w *wasiCall) environ() uint32 {
+func (w *wasiCall) environ(context.Context) uint32 {
 	return fault(put32(w.mem, w.u32(0), w.u32(1)) && put(w.mem, w.u32(1), []byte(environment)))
 }
 
@@ -145,14 +144,14 @@ func (c *call) clock(id uint32) (ns uint64, known bool) {
 	return c.Clock(id == clockMonotonic), true
 }
 
-func (w *wasiCall) clockResolution() uint32 {
+func (w *wasiCall) clockResolution(context.Context) uint32 {
 	if id := w.u32(0); id > clockMonotonic {
 		return wasiInval
 	}
 	return fault(put64(w.mem, w.u32(1), 1))
 }
 
-func (w *wasiCall) clockTime() uint32 {
+func (w *wasiCall) clockTime(context.Context) uint32 {
 	ns, known := w.clock(w.u32(0))
 	if !known {
 		return wasiInval
@@ -160,7 +159,7 @@ func (w *wasiCall) clockTime() uint32 {
 	return fault(put64(w.mem, w.u32(2), ns))
 }
 
-func (w *wasiCall) exit() uint32 {
+func (w *wasiCall) exit(context.Context) uint32 {
 	w.stop(Exit, fmt.Errorf("the guest left with code %d before run returned", w.u32(0)))
 	return wasiOK
 }

@@ -28,7 +28,7 @@ const (
 	rightWrite    = 1 << 6
 )
 
-func (w *wasiCall) random() uint32 {
+func (w *wasiCall) random(ctx context.Context) uint32 {
 	at, left := w.u32(0), w.u32(1)
 	if (region{at, left}).in(w.mem, "random_get") != nil {
 		return wasiFault
@@ -47,13 +47,13 @@ func (w *wasiCall) random() uint32 {
 			return wasiFault
 		}
 		at, left = at+n, left-n
-		w.alive(w.ctx)
+		w.alive(ctx)
 	}
 	return wasiOK
 }
 
 // standard answers what can be asked of stdin, stdout and stderr: there is nothing to do.
-func (w *wasiCall) standard() uint32 {
+func (w *wasiCall) standard(context.Context) uint32 {
 	if w.u32(0) > stderr {
 		return wasiBadf
 	}
@@ -61,7 +61,7 @@ func (w *wasiCall) standard() uint32 {
 }
 
 // status describes the three as a terminal does, so that a C library writes line by line.
-func (w *wasiCall) status() uint32 {
+func (w *wasiCall) status(context.Context) uint32 {
 	if w.u32(0) > stderr {
 		return wasiBadf
 	}
@@ -75,14 +75,14 @@ func (w *wasiCall) status() uint32 {
 }
 
 // read: stdin is at its end.
-func (w *wasiCall) read() uint32 {
+func (w *wasiCall) read(context.Context) uint32 {
 	if w.u32(0) != stdin {
 		return wasiBadf
 	}
 	return fault(put32(w.mem, w.u32(3), 0))
 }
 
-func (w *wasiCall) seek() uint32 {
+func (w *wasiCall) seek(context.Context) uint32 {
 	if w.u32(0) > stderr {
 		return wasiBadf
 	}
@@ -90,7 +90,7 @@ func (w *wasiCall) seek() uint32 {
 }
 
 // write takes stdout and stderr alike. The guest is told that all was written, whatever is dropped.
-func (w *wasiCall) write() uint32 {
+func (w *wasiCall) write(context.Context) uint32 {
 	if fd := w.u32(0); fd == stdin || fd > stderr {
 		return wasiBadf
 	}
@@ -121,7 +121,7 @@ func (w *wasiCall) write() uint32 {
 }
 
 // poll waits for the first clock of its subscriptions; the three files are always ready.
-func (w *wasiCall) poll() uint32 {
+func (w *wasiCall) poll(ctx context.Context) uint32 {
 	n := w.u32(2)
 	if n == 0 || n > maxEvents {
 		return wasiInval
@@ -140,7 +140,7 @@ func (w *wasiCall) poll() uint32 {
 		waits = append(waits, wait)
 	}
 	first := slices.Min(waits)
-	w.sleep(w.ctx, first)
+	w.sleep(ctx, first)
 	var events []byte
 	for i, wait := range waits {
 		if wait == first {
