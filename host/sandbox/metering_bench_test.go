@@ -20,7 +20,8 @@ func BenchmarkMetering(b *testing.B) {
 		name string
 		wasm []byte
 	}{
-		{"tight-loop", tightLoop().bytes()},
+		{"shortest-loop", tightLoop().bytes()},
+		{"tight-loop", randomLoop().bytes()},
 		{"memory-loop", memoryLoop().bytes()},
 		{"calls", callingLoop().bytes()},
 		{"recursion", fibonacci().bytes()},
@@ -115,11 +116,22 @@ func tightLoop() *guest {
 	return newGuest().run(opI64(10_000), opSet0, opLoop, opGet0, opI64Sub1, opTee0, opWrap, opBrIf0, opEndBlock, i32(0))
 }
 
-// memoryLoop writes a page, eight bytes at a time.
+// randomLoop takes ten thousand steps of a xorshift generator.
+func randomLoop() *guest {
+	step := func(shift byte, n byte) []byte { // x ^= x << n, or >>
+		return slices.Concat(get(1), get(1), op(0x42, n, shift, 0x85), set(1))
+	}
+	g := newGuest()
+	return g.export("run", kindFunction, g.fn("", i32type, 2, opI64(10_000), opSet0, opI64(88172645), set(1), opLoop,
+		step(0x86, 13), step(0x88, 7), step(0x86, 17), opGet0, opI64Sub1, opTee0, opWrap, op(0x0d, 0), opEndBlock, get(1), opWrap, i32(0), op(0x71)))
+}
+
+// memoryLoop adds to each of the eight bytes of a page.
 func memoryLoop() *guest {
+	address := slices.Concat(opGet0, opWrap, i32(3), op(0x74), i32(8), op(0x6b))
 	return newGuest().run(opI64(8192), opSet0, opLoop,
-		opGet0, opWrap, i32(8), op(0x6c), i32(8), op(0x6b), opGet0, opStore64At,
-		opGet0, opI64Sub1, opTee0, opWrap, opBrIf0, opEndBlock, i32(0))
+		address, address, op(0x29, 3, 0), opGet0, op(0x7c), opStore64At,
+		opGet0, opI64Sub1, opTee0, opWrap, op(0x0d, 0), opEndBlock, i32(0))
 }
 
 // callingLoop calls a function of three instructions ten thousand times.
