@@ -30,9 +30,12 @@ func newGuest(b bounded, rec *Record, log hclog.Logger) *guest {
 	return &guest{bounded: b, rec: rec, log: log, hide: rec.hide, output: &guestOutput{log: log, hide: rec.hide}}
 }
 
+// ownModule is what every plugin may import from.
+const ownModule = "toolhost"
+
 // offer lists the functions that a guest may import; docs/abi.md describes them.
 func offer() sandbox.Offer {
-	o := sandbox.Offer{"toolhost": {"arguments", "result", "error", "log", "progress"}}
+	o := sandbox.Offer{ownModule: {"arguments", "result", "error", "log", "progress"}}
 	for _, k := range capabilities.Kinds() {
 		o[k.Name] = k.Functions
 	}
@@ -41,7 +44,7 @@ func offer() sandbox.Offer {
 
 // Call implements sandbox.Functions.
 func (g *guest) Call(ctx context.Context, module, function string, request []byte) (sandbox.Status, []byte, error) {
-	if module != "toolhost" {
+	if module != ownModule {
 		return g.capability(ctx, module, function, request)
 	}
 	switch function {
@@ -65,7 +68,7 @@ func (g *guest) Call(ctx context.Context, module, function string, request []byt
 
 // TooLong implements sandbox.Functions.
 func (g *guest) TooLong(module, function string, size int64) error {
-	if module == "toolhost" && function == "result" {
+	if module == ownModule && function == "result" {
 		return tooLarge(fmt.Sprintf("%d bytes", size), g.tool.Limits.ResultChars)
 	}
 	return nil

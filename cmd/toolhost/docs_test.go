@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/hosttest"
 	"github.com/toolhost/toolhost/host/strictjson"
 )
 
@@ -75,7 +78,7 @@ func TestExamplesOfTheCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := regexp.MustCompile("(?s)```(json|toml)\n(.*?)```").FindAllStringSubmatch(string(raw), -1)
-	if len(blocks) != 3 {
+	if len(blocks) != 4 {
 		t.Fatalf("%d examples", len(blocks))
 	}
 	shown, _ := strictjson.Read([]byte(blocks[0][2]), strictjson.Default(5000))
@@ -89,6 +92,31 @@ func TestExamplesOfTheCommands(t *testing.T) {
 	if s, err := config.ParseSession("session.toml", []byte(blocks[2][2])); err != nil || s.Attributes["ticket"] != "T-80008" {
 		t.Errorf("%v %v", s, err)
 	}
+	if made := inspected(t, "get_order"); masked(blocks[3][2]) != masked(made) {
+		t.Errorf("plugin inspect gives\n%sand the docs show\n%s", made, blocks[3][2])
+	}
+}
+
+// inspected is what plugin inspect --json says of a plugin of the repository.
+func inspected(t *testing.T, name string) string {
+	t.Helper()
+	guest, err := hosttest.Build("../..", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, out := t.TempDir(), &bytes.Buffer{}
+	writeFile(t, filepath.Join(dir, "plugins", name, host.ModuleFile), guest.Module)
+	c := &cli{stdin: strings.NewReader(""), stdout: out, stderr: io.Discard, dir: dir}
+	if code := c.run(t.Context(), []string{"plugin", "inspect", "plugins/" + name, "--json"}); code != exitOK {
+		t.Fatalf("exit status %d", code)
+	}
+	return out.String()
+}
+
+// masked leaves out what changes with the version of Go.
+func masked(text string) string {
+	text = regexp.MustCompile(`sha256:[0-9a-f]{64}`).ReplaceAllString(text, "sha256:...")
+	return regexp.MustCompile(`:[0-9]+`).ReplaceAllString(text, ":N")
 }
 
 func keys(v strictjson.Value) string {

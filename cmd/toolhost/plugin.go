@@ -21,12 +21,17 @@ import (
 func (c *cli) pluginCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "plugin",
-		Short:   "Build plugins",
+		Short:   "Build plugins, and say what a module could do",
 		Args:    cobra.NoArgs,
-		Example: `  toolhost plugin build plugins/get_order`,
+		Example: "  toolhost plugin build plugins/get_order\n  toolhost plugin inspect plugins/get_order",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(&cobra.Command{
+	cmd.AddCommand(c.pluginBuildCommand(), c.pluginInspectCommand())
+	return cmd
+}
+
+func (c *cli) pluginBuildCommand() *cobra.Command {
+	return &cobra.Command{
 		Use:   "build DIR...",
 		Short: "Compile a plugin's Go source to DIR/plugin.wasm",
 		Long: `Compiles the Go package in each folder to plugin.wasm beside it. The same source
@@ -48,8 +53,7 @@ exit     0 built, 1 the build failed, 2 usage`,
 			}
 			return nil
 		},
-	})
-	return cmd
+	}
 }
 
 // buildPlugin compiles one plugin; a failed build leaves the old module alone.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host"
 )
@@ -22,9 +24,8 @@ func cleanLines(s string) string { return escaped(s, "\n\t") }
 func escaped(s, kept string) string {
 	var b strings.Builder
 	for _, r := range s {
-		odd := unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
 		switch {
-		case !odd || strings.ContainsRune(kept, r):
+		case !odd(r) || strings.ContainsRune(kept, r):
 			b.WriteRune(r)
 		case r > 0xffff:
 			fmt.Fprintf(&b, "\\U%08x", r)
@@ -33,6 +34,29 @@ func escaped(s, kept string) string {
 		}
 	}
 	return b.String()
+}
+
+// odd characters move the cursor, begin a line, turn its direction, or stand
+// for what was no character.
+func odd(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
+}
+
+// cleanJSON escapes the same characters in a JSON text, which keeps its value.
+func cleanJSON(text []byte) []byte {
+	var b []byte
+	for _, r := range string(text) {
+		switch {
+		case !odd(r):
+			b = utf8.AppendRune(b, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			b = fmt.Appendf(b, "\\u%04x\\u%04x", high, low)
+		default:
+			b = fmt.Appendf(b, "\\u%04x", r)
+		}
+	}
+	return b
 }
 
 const (

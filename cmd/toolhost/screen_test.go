@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/strictjson"
 )
 
 func TestColourOnlyOnATerminal(t *testing.T) {
@@ -40,5 +41,15 @@ func TestCleanEscapesWhatMovesACursor(t *testing.T) {
 	}
 	if got := cleanLines("ours:\n\ttheirs \x1b"); got != "ours:\n\ttheirs \\u001b" {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestCleanJSONKeepsTheValue(t *testing.T) {
+	for _, text := range []string{"plain é", "a\x1b[2Jb\u202e\u0085\u2028", "\U000e0041 tag", "\x7f", "\"\\\n"} {
+		line := cleanJSON(strictjson.AppendString(nil, text))
+		v, err := strictjson.Read([]byte(`{"v":`+string(line)+`}`), strictjson.Default(1000))
+		if got, _ := v.TextAt("v"); err != nil || got != text || clean(string(line)) != string(line) {
+			t.Errorf("%q became %s (%v)", text, line, err)
+		}
 	}
 }

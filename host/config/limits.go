@@ -18,6 +18,9 @@ const (
 	page                     = 64 << 10 // WebAssembly memory grows by pages
 )
 
+// MaxMemory is the most that limits.memory can be, in bytes.
+const MaxMemory = maxMemory
+
 // configLimits reads [limits]: the defaults, changed.
 func (s section) configLimits() Limits {
 	base := DefaultLimits()

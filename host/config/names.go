@@ -25,6 +25,9 @@ var (
 	clauseCode    = newPattern("a code", `^[a-z][a-z0-9_]{2,39}$`)
 )
 
+// IsName says whether a tool or a capability can have the name.
+func IsName(name string) bool { return configName.form.MatchString(name) }
+
 // matches reports a name that does not have the form of p.
 func (r *reader) matches(w word, at string, p pattern) bool {
 	if p.form.MatchString(w.text) {

@@ -74,11 +74,7 @@ type Module struct {
 // Options.CompileTime is over, Compile returns and what was begun ends by itself: wazero cannot be
 // interrupted, but what a module that got so far may cost it is bounded (complexity.go).
 func (e *Engine) Compile(ctx context.Context, wasm []byte, memoryLimit int64) (*Module, error) {
-	s, err := readSections(wasm)
-	if err != nil {
-		return nil, fmt.Errorf("the module cannot be read: %w", err)
-	}
-	manifest, faults := s.judge(wasm, e.offer)
+	s, manifest, faults := check(ctx, wasm, e.offer)
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
@@ -88,9 +84,6 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte, memoryLimit int64) (*
 	if first := int64(manifest.MemoryMin) * pageSize; first > memoryLimit {
 		return nil, fmt.Errorf("the memory starts with %d pages, %d bytes: more than its limit of %d bytes",
 			manifest.MemoryMin, first, memoryLimit)
-	}
-	if err := validate(ctx, s.plain()); err != nil {
-		return nil, err
 	}
 	rewritten, err := s.rewriteSafely()
 	if err != nil {
@@ -133,6 +126,28 @@ func (e *Engine) compileInTime(ctx context.Context, wasm []byte, manifest *Manif
 		}()
 		return nil, context.Cause(ctx)
 	}
+}
+
+// Check says what Compile would refuse, whatever the memory limit, and compiles nothing: the faults of
+// [Inspect] and, if there is none, what is not valid in instructions and indexes.
+func Check(ctx context.Context, wasm []byte, offered Offer) (*Manifest, []error) {
+	_, m, faults := check(ctx, wasm, offered)
+	return m, faults
+}
+
+func check(ctx context.Context, wasm []byte, offered Offer) (*sections, *Manifest, []error) {
+	s, err := readSections(wasm)
+	if err != nil {
+		return nil, nil, []error{fmt.Errorf("the module cannot be read: %w", err)}
+	}
+	m, faults := s.judge(wasm, offered)
+	if len(faults) > 0 {
+		return s, m, faults
+	}
+	if err := validate(ctx, s.plain()); err != nil {
+		return s, m, []error{err}
+	}
+	return s, m, nil
 }
 
 // compile makes one runtime for one module. Runtimes do not share a cache object, only its folder:

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,7 +30,11 @@ const (
 type Import struct {
 	Module, Name string
 	Kind         Kind
+	Offered      bool // there is such a function, with the signature that it is imported with
 }
+
+// String is the name as faults write it: quoted unless it is an ordinary one.
+func (i Import) String() string { return dotted(i.Module, i.Name) }
 
 // Export is one name that a module gives.
 type Export struct {
@@ -37,12 +42,28 @@ type Export struct {
 	Kind Kind
 }
 
+// String is the name as faults write it: quoted unless it is an ordinary one.
+func (e Export) String() string { return plain(e.Name) }
+
+// ABIExport is an export that the ABI names (docs/abi.md, A1 and A2).
+type ABIExport struct {
+	Name  string
+	Given bool
+	Fault error // nil: it is as it must be, or need not be there
+}
+
+// TableSize is the elements of a table: at the start, and the most while it runs.
+type TableSize struct{ Min, Most uint32 }
+
 // Manifest is what a module's sections say about it.
 type Manifest struct {
 	Imports   []Import
 	Exports   []Export
-	MemoryMin uint32 // pages of 64 KiB
-	MemoryMax uint32 // pages; nothing unless HasMax
+	ABI       []ABIExport // each that the ABI names, in one order
+	Tables    []TableSize // of its own
+	Memories  int         // of its own; the next three are of the first
+	MemoryMin uint32      // pages of 64 KiB
+	MemoryMax uint32      // pages; nothing unless HasMax
 	HasMax    bool
 	Functions int    // of its own, imports not counted
 	Size      int    // bytes
@@ -91,12 +112,9 @@ func (s *sections) judge(wasm []byte, offered Offer) (*Manifest, []error) {
 		f.add("has a start section, which would run before any bound of a call; export _initialize instead")
 	}
 	for _, i := range s.imports {
-		m.Imports = append(m.Imports, Import{i.module, i.name, kindOf(i.kind)})
-		if i.kind != kindFunction {
-			f.add("imports %s %s: a guest has its own memories, tables and globals", kindOf(i.kind), dotted(i.module, i.name))
-			continue
-		}
-		if err := judgeImport(i.module, i.name, s.types[i.typ], offered); err != nil {
+		err := s.judgeImport(i, offered)
+		m.Imports = append(m.Imports, Import{i.module, i.name, kindOf(i.kind), err == nil})
+		if err != nil {
 			f.add("%w", err)
 		}
 	}
@@ -104,14 +122,18 @@ func (s *sections) judge(wasm []byte, offered Offer) (*Manifest, []error) {
 		f.add("compiling it would take too long or too much memory: %w", s.tooDear)
 	}
 	s.judgeMemory(m, &f)
-	s.judgeTables(&f)
+	s.judgeTables(m, &f)
 	s.judgeExports(m, &f)
 	return m, f.list
 }
 
-// judgeImport is S2.
-func judgeImport(module, name string, sig signature, offered Offer) error {
-	want := shape()
+// judgeImport is S2, and what S3 says of imports.
+func (s *sections) judgeImport(i rawImport, offered Offer) error {
+	module, name := i.module, i.name
+	if i.kind != kindFunction {
+		return fmt.Errorf("imports %s %s: a guest has its own memories, tables and globals", kindOf(i.kind), dotted(module, name))
+	}
+	sig, want := s.types[i.typ], shape()
 	functions, ok := offered[module]
 	switch {
 	case module == wasiModule:
@@ -131,6 +153,7 @@ func judgeImport(module, name string, sig signature, offered Offer) error {
 
 func (s *sections) judgeMemory(m *Manifest, f *faults) {
 	own := s.memories[s.imported(kindMemory):]
+	m.Memories = len(own)
 	if len(own) > 1 {
 		f.add("has %d memories, want one", len(own))
 	}
@@ -147,7 +170,10 @@ func (s *sections) judgeMemory(m *Manifest, f *faults) {
 
 // judgeTables bounds the minimums: a table's memory is outside the memory limit. A maximum is not
 // asked for, because Go's linker writes none; table.grow is bounded by rewriting (doc.go).
-func (s *sections) judgeTables(f *faults) {
+func (s *sections) judgeTables(m *Manifest, f *faults) {
+	for _, t := range s.tables[s.imported(kindTable):] {
+		m.Tables = append(m.Tables, TableSize{t.min, t.most()})
+	}
 	var total uint64
 	for _, t := range s.tables {
 		total += uint64(t.min)
@@ -177,28 +203,43 @@ func (s *sections) judgeExports(m *Manifest, f *faults) {
 		found[e.name] = e
 		m.Exports = append(m.Exports, Export{e.name, kindOf(e.kind)})
 	}
-	if e, ok := found["memory"]; !ok {
-		f.add("exports no memory")
-	} else if e.kind != kindMemory {
-		f.add("exports memory as a %s", kindOf(e.kind))
+	m.ABI = []ABIExport{
+		{Name: "memory", Fault: memoryFault(found)},
+		{Name: "run", Fault: s.functionFault(found, "run", signature{results: string([]byte{typeI32})}, true)},
+		{Name: "_initialize", Fault: s.functionFault(found, "_initialize", signature{}, false)},
 	}
-	s.judgeFunction(f, found, "run", signature{results: string([]byte{typeI32})}, true)
-	s.judgeFunction(f, found, "_initialize", signature{}, false)
+	for i := range m.ABI {
+		_, m.ABI[i].Given = found[m.ABI[i].Name]
+		if err := m.ABI[i].Fault; err != nil {
+			f.add("%w", err)
+		}
+	}
 }
 
-func (s *sections) judgeFunction(f *faults, found map[string]rawExport, name string, want signature, needed bool) {
+func memoryFault(found map[string]rawExport) error {
+	if e, ok := found["memory"]; !ok {
+		return errors.New("exports no memory")
+	} else if e.kind != kindMemory {
+		return fmt.Errorf("exports memory as a %s", kindOf(e.kind))
+	}
+	return nil
+}
+
+func (s *sections) functionFault(found map[string]rawExport, name string, want signature, needed bool) error {
 	e, ok := found[name]
 	switch {
 	case !ok && needed:
-		f.add("exports no %s, want %s: %v", name, name, want)
+		return fmt.Errorf("exports no %s, want %s: %v", name, name, want)
 	case !ok:
+		return nil
 	case e.kind != kindFunction:
-		f.add("exports %s as a %s, want %v", name, kindOf(e.kind), want)
+		return fmt.Errorf("exports %s as a %s, want %v", name, kindOf(e.kind), want)
 	case uint64(e.index) >= uint64(len(s.functions)):
-		f.add("exports %s, but function %d does not exist", name, e.index)
+		return fmt.Errorf("exports %s, but function %d does not exist", name, e.index)
 	case s.types[s.functions[e.index]] != want:
-		f.add("exports %s as %v, want %v", name, s.types[s.functions[e.index]], want)
+		return fmt.Errorf("exports %s as %v, want %v", name, s.types[s.functions[e.index]], want)
 	}
+	return nil
 }
 
 // shape is the one signature of every offered function.

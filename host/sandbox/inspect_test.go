@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,46 @@ func TestInspectAcceptsAndDescribes(t *testing.T) {
 	}
 	if _, err := compileWith(t, wasm, 1<<24); err != nil {
 		t.Errorf("a custom section that would not parse must not matter: %v", err)
+	}
+}
+
+// A reviewer reads how far tables grow, and which exports are as the ABI wants.
+func TestInspectDescribesTablesAndExports(t *testing.T) {
+	g := newGuest().imp("records", "get").importAs("records", "list", i32type, i32type)
+	g.tables = [][]byte{{typeFuncref, 0, 3}, {typeExternref, 1, 2, 7}}
+	g.export("_initialize", kindFunction, g.fn("", i32type, 0, i32(0))).export("also\n", kindMemory, 0)
+	m, _ := Inspect(g.bytes(), offer())
+	if want := []TableSize{{3, maxElements}, {2, 7}}; !slices.Equal(m.Tables, want) {
+		t.Errorf("tables %v, want %v", m.Tables, want)
+	}
+	var abi []string
+	for _, e := range m.ABI {
+		abi = append(abi, fmt.Sprint(e.Name, " ", e.Given, " ", e.Fault))
+	}
+	if want := []string{
+		"memory true <nil>", "run false exports no run, want run: () -> i32",
+		"_initialize true exports _initialize as () -> i32, want () -> ()",
+	}; !slices.Equal(abi, want) {
+		t.Errorf("exports %q", abi)
+	}
+	if last := m.Exports[len(m.Exports)-1]; last.String() != `"also\n"` || !m.Imports[0].Offered || m.Imports[1].Offered || m.Imports[1].String() != "records.list" {
+		t.Errorf("%v %v", last, m.Imports)
+	}
+}
+
+// Check and Compile say the same, of what Inspect finds and of what it leaves to the validator.
+func TestCheckIsWhatCompileRefuses(t *testing.T) {
+	cases := append(importRefusals(), formRefusals()...)
+	cases = append(cases, refusal{"sound", good().bytes(), ""}, refusal{"no-module", []byte("#!/bin/sh\n"), "at byte 0"},
+		refusal{"nothing-on-the-stack", newGuest().run().bytes(), "the module is not valid"})
+	for _, c := range cases {
+		t.Run(c.rule, func(t *testing.T) {
+			_, faults := Check(t.Context(), c.wasm, offer())
+			_, err := compileWith(t, c.wasm, 1<<20)
+			if joined := errors.Join(faults...); fmt.Sprint(joined) != fmt.Sprint(err) || !strings.Contains(fmt.Sprint(joined), c.want) {
+				t.Errorf("Check %v, Compile %v", joined, err)
+			}
+		})
 	}
 }
 
@@ -207,7 +248,7 @@ func FuzzInspect(f *testing.F) {
 		var theirs []Import
 		for _, d := range compiled.ImportedFunctions() {
 			module, name, _ := d.Import()
-			theirs = append(theirs, Import{module, name, Function})
+			theirs = append(theirs, Import{module, name, Function, true})
 		}
 		if !slices.Equal(theirs, m.Imports) {
 			t.Errorf("wazero sees imports %v, Inspect %v", theirs, m.Imports)

@@ -181,14 +181,19 @@ func (w *rewriting) tableSection(body []byte) []byte {
 	}
 	out := appendU32(nil, uint32(len(own)))
 	for _, t := range own {
-		limit := max(t.min, maxElements)
-		if t.hasMax {
-			limit = min(limit, t.max)
-		}
 		out = append(out, t.element, 1)
-		out = appendU32(appendU32(out, t.min), limit)
+		out = appendU32(appendU32(out, t.min), t.most())
 	}
 	return out
+}
+
+// most is the maximum that a table is given.
+func (t table) most() uint32 {
+	limit := max(t.min, maxElements)
+	if t.hasMax {
+		limit = min(limit, t.max)
+	}
+	return limit
 }
 
 func (w *rewriting) globalSection(body []byte) []byte {
