@@ -28,7 +28,7 @@ const (
 	globalExport = ownModule + ":global:" // and the global's number
 
 	// stackBytes bounds the native stack of one call. wazero's own bound lies between 50 and 84 MB.
-	stackBytes = 16 << 20
+	stackBytes = 8 << 20
 )
 
 // rewriting is a module on its way.

@@ -5,7 +5,7 @@ package sandbox
 // locals and of the operand stack. So the slots are at most the locals and the operand stack at its
 // highest, and once more for each time that a local is set, but no more than all of these for each call.
 const (
-	frameBytes = 64 // return address, frame pointer, saved registers
+	frameBytes = 128 // return address, frame pointer, saved registers; and what it takes to unwind it
 	slotBytes  = 8
 )
 
