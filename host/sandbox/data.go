@@ -1,67 +1,91 @@
 package sandbox
 
+import "slices"
+
 // Go's linker writes a data segment for each run of bytes between zeros: 20,000 to 36,000 in a small
 // guest, and making an instance costs time for each. Neighbours are joined over a gap of zeros, which
-// changes nothing: the gap has never been written, so that it is zero already.
+// changes nothing as long as no earlier segment has written there: the gap is zero already.
 //
-// Joined are active segments of the module's own memory at constant addresses, each of them after the
-// end of all before it, in modules where no instruction names a segment by number.
+// Joined are active segments of the module's own memory at constant addresses, in modules where no
+// instruction names a segment by number.
 
 const (
-	maxGap    = 64       // zeros that a joint may cost
-	maxJoined = 64 << 10 // bytes of a joined segment
+	maxGap   = 64 // zeros that a joint may cost
+	maxAreas = 32 // of what earlier segments wrote, kept apart from one another
 )
 
 // segment is a data segment.
 type segment struct {
-	at, size uint64
-	raw      []byte // as it stands
+	at       uint64
 	bytes    []byte
 	constant bool // active, in memory 0, at a constant address
 }
+
+func (s segment) end() uint64 { return s.at + uint64(len(s.bytes)) }
 
 func (w *rewriting) dataSection(body []byte) []byte {
 	if body == nil || w.namesData || w.dataCount >= 0 || w.imported(kindMemory) > 0 {
 		return body
 	}
 	r := &reader{data: body}
-	var out, joined []byte
-	n := uint32(0)
-	end, begin := uint64(0), uint64(0) // of all before; of what is being joined
-	flush := func() {
-		if len(joined) > 0 {
-			out = appendSegment(out, begin, joined)
-			joined = joined[:0]
-			n++
-		}
-	}
-	for range r.u32() {
+	j := joiner{out: make([]byte, 0, len(body)+len(body)/8)}
+	for n := range r.u32() {
 		s := w.readSegment(r)
 		if !s.constant {
 			return body
 		}
-		if len(joined) > 0 && s.at >= end && s.at-end <= maxGap && len(joined)+len(s.bytes)+maxGap <= maxJoined {
-			joined = append(joined, make([]byte, s.at-end)...)
-			joined = append(joined, s.bytes...)
-			end = s.at + s.size
-			continue
+		if n == 0 || !j.joins(s) {
+			j.flush()
+			j.run = segment{at: s.at}
 		}
-		flush()
-		begin, end = s.at, max(end, s.at+s.size)
-		joined = append(joined, s.bytes...)
-		if len(s.bytes) == 0 || s.at+s.size < end { // an empty one may trap too; one behind others joins nothing
-			out = append(out, s.raw...)
-			joined = joined[:0]
-			n++
-		}
+		j.run.bytes = append(j.run.bytes, make([]byte, s.at-j.run.end())...)
+		j.run.bytes = append(j.run.bytes, s.bytes...)
+		j.open = true
 	}
-	flush()
-	return append(appendU32(nil, n), out...)
+	j.flush()
+	return append(appendU32(nil, j.segments), j.out...)
+}
+
+// area is a part of memory that segments before the current run may have written.
+type area struct{ from, to uint64 }
+
+// joiner joins segments into runs.
+type joiner struct {
+	run      segment
+	open     bool
+	areas    []area
+	out      []byte
+	segments uint32
+}
+
+// joins tells whether a segment continues the run.
+func (j *joiner) joins(s segment) bool {
+	end := j.run.end()
+	if s.at < end || s.at-end > maxGap || len(s.bytes) == 0 || len(j.run.bytes) == 0 { // an empty one may trap
+		return false
+	}
+	return !slices.ContainsFunc(j.areas, func(a area) bool { return a.from < s.at && end < a.to })
+}
+
+func (j *joiner) flush() {
+	if !j.open {
+		return
+	}
+	j.out = appendSigned(append(j.out, 0, opcodeI32Const), int64(int32(uint32(j.run.at))))
+	j.out = appendSized(append(j.out, opcodeEnd), j.run.bytes)
+	j.segments++
+	j.areas = append(j.areas, area{j.run.at, j.run.end()})
+	if len(j.areas) > maxAreas { // taken together, which can only join less
+		all := j.areas[0]
+		for _, a := range j.areas {
+			all = area{min(all.from, a.from), max(all.to, a.to)}
+		}
+		j.areas = append(j.areas[:0], all)
+	}
 }
 
 // readSegment reads an entry of the data section, which is well formed.
 func (w *rewriting) readSegment(r *reader) segment {
-	begin := r.pos
 	s := segment{}
 	if kind := r.u32(); kind == 0 && r.data[r.pos] == opcodeI32Const {
 		r.byte()
@@ -74,8 +98,6 @@ func (w *rewriting) readSegment(r *reader) segment {
 		w.constant(r)
 	}
 	s.bytes = r.take(r.u32())
-	s.size = uint64(len(s.bytes))
-	s.raw = r.data[begin:r.pos]
 	return s
 }
 
@@ -92,9 +114,4 @@ func (r *reader) signed32() int32 {
 			return int32(n)
 		}
 	}
-}
-
-func appendSegment(out []byte, at uint64, bytes []byte) []byte {
-	out = appendSigned(append(out, 0, opcodeI32Const), int64(int32(uint32(at))))
-	return appendSized(append(out, opcodeEnd), bytes)
 }
