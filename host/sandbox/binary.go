@@ -195,7 +195,7 @@ func (s *sections) constant(r *reader) {
 	case opcodeGlobalGet:
 		r.below("global", len(s.globals))
 	case opcodeRefFunc:
-		r.below("function", len(s.functions))
+		s.functionIndex(r)
 	case opcodeRefNull:
 		r.refType()
 	case prefixVector:

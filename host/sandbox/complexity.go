@@ -58,6 +58,7 @@ type complexity struct {
 type bodyCost struct {
 	visits    int // as of the module
 	variables int // parameters and locals
+	mutable   int // globals, as of the module
 	frames    []frame
 	here      point
 	height    int // of the operand stack
@@ -77,7 +78,11 @@ type bodyCost struct {
 	uses     int // of values: each may walk along all aliases
 	walks    int // known bounds at each call: all are reset
 
+	// What the native stack of a call depends on (stackcost.go).
 	calls, sets int // calls, and settings of locals
+	merged      int // of each loop the locals that are set in it
+	handed      int // the most values that a call takes and gives
+	fixed       int // reads of immutable globals
 	vectors     bool
 }
 
@@ -99,19 +104,14 @@ type frame struct {
 	params, results int
 	base            int // height of the operand stack below its parameters
 	edges           int // to its label
+	sets            int // of locals, within
 	start, target   point
 }
 
 func (s *sections) newComplexity() *complexity {
-	mutable := 1 // rewriting adds two, and reads one of them
-	for _, g := range s.globals {
-		if g.mutable {
-			mutable++
-		}
-	}
 	return &complexity{
 		visits:  len(s.types) + len(s.globals) + len(s.imports),
-		mutable: mutable,
+		mutable: s.mutableGlobals() + 1, // rewriting adds two, and reads one of them
 		work:    len(s.types) * compileType,
 	}
 }
@@ -119,11 +119,13 @@ func (s *sections) newComplexity() *complexity {
 // measure adds up a function that was read, and keeps the first reason not to compile the module.
 func (s *sections) measure(c *complexity, typ uint32, body *code) {
 	sig := s.types[typ]
+	immutable := len(s.globals) + 1 - c.mutable
 	c.function(len(sig.params), len(sig.results), body.locals-len(sig.params))
 	for n := range body.instructions {
 		c.instruction(s, body, &body.instructions[n])
 	}
-	s.frames = append(s.frames, c.body.frameSize())
+	c.body.vectors = c.body.vectors || s.vectors || body.vectors
+	s.frames = append(s.frames, c.body.frameSize(immutable))
 	s.leaves = append(s.leaves, leaf(body, s.imported(kindFunction)))
 	if err := c.finish(); err != nil && s.tooDear == nil {
 		s.tooDear = err
@@ -135,9 +137,10 @@ func (c *complexity) function(params, results, locals int) {
 	c.number++
 	frames := append(c.body.frames[:0], frame{results: results})
 	b := bodyCost{variables: params + locals + 1, frames: frames} // rewriting adds one
-	b.visits = c.visits
+	b.visits, b.mutable = c.visits, c.mutable
 	b.straight = compileFunction + (params+locals)*compilePlain + (params+results)*compileArg
-	b.add(4) // with the charge at its entry
+	b.straight += b.mutable * compileReload // after the look at its entry
+	b.add(4)                                // with the charge there
 	c.body = b
 }
 

@@ -24,6 +24,9 @@ func (c *complexity) instruction(s *sections, body *code, i *instruction) {
 	case i.op >= opcodeTruncSat:
 		c.misc(uint32(i.op & 0xff))
 	default:
+		if i.op == opcodeGlobalGet && !s.globals[i.a].mutable {
+			c.body.fixed++
+		}
 		c.plain(byte(i.op))
 	}
 }
@@ -64,6 +67,7 @@ func (c *complexity) plain(op byte) {
 	switch op {
 	case opcodeLocalSet, opcodeLocalTee:
 		b.sets++
+		b.frames[len(b.frames)-1].sets++
 	case 0x0f: // return
 		b.edge(len(b.frames) - 1)
 		b.dead = 1
@@ -87,6 +91,9 @@ func (c *complexity) misc(sub uint32) {
 		return
 	}
 	b.straight += compileBulk
+	if sub != 9 && sub != 13 && sub != 16 { // a call of a function that is appended, which looks up to three times
+		b.straight += compileFunction + 4*b.mutable*compileReload + compileVisit*b.visits
+	}
 	if b.dead > 0 {
 		return
 	}
@@ -148,6 +155,7 @@ func (c *complexity) call(params, results int, indirect bool) {
 		return
 	}
 	b.calls++
+	b.handed = max(b.handed, params+results)
 	b.walks += b.here.known
 	if indirect {
 		params++
@@ -183,7 +191,7 @@ func (c *complexity) block(op uint16, params, results int) {
 // loop has a head, what follows it, and the blocks of the two charges that rewriting and wazero put
 // at the head.
 func (b *bodyCost) loop() {
-	b.straight += 2 * compileMany
+	b.straight += 2*compileMany + b.mutable*compileReload
 	b.walks += b.here.known
 	b.loops++
 	b.maxLoops = max(b.maxLoops, b.loops)
@@ -292,8 +300,12 @@ func (c *complexity) end() {
 		return
 	}
 	f := &b.frames[len(b.frames)-1]
+	if len(b.frames) > 1 {
+		b.frames[len(b.frames)-2].sets += f.sets
+	}
 	if f.op == opcodeLoop { // what follows has no label
 		b.loops--
+		b.merged += min(f.sets, b.variables)
 		f.op, f.edges = opcodeBlock, 0
 	}
 	if b.dead == 0 {

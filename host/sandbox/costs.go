@@ -24,7 +24,7 @@ func cost(i *instruction, imports int) uint32 {
 	case op <= opcodeLoop, op == opcodeElse, op == opcodeEnd, op == opcodeDrop, op == opcodeLocalGet,
 		op >= opcodeI32Const && op <= opcodeF64Const:
 		return costNothing
-	case op == opcodeCall && int(i.a) < imports:
+	case op == opcodeCall && int(i.a) < imports, op == opcodeRefFunc: // both leave to Go
 		return costHost
 	case op == opcodeCall:
 		return costCall

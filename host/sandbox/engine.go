@@ -85,11 +85,7 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte, memoryLimit int64) (*
 		return nil, fmt.Errorf("the memory starts with %d pages, %d bytes: more than its limit of %d bytes",
 			manifest.MemoryMin, first, memoryLimit)
 	}
-	rewritten, err := s.rewriteSafely()
-	if err != nil {
-		return nil, err
-	}
-	m, err := e.compileInTime(ctx, rewritten, manifest)
+	m, err := e.compileInTime(ctx, s, manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -97,20 +93,15 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte, memoryLimit int64) (*
 	return m, nil
 }
 
-// compileInTime compiles beside the caller, who waits only so long.
-func (e *Engine) compileInTime(ctx context.Context, wasm []byte, manifest *Manifest) (*Module, error) {
+// compileInTime rewrites and compiles beside the caller, who waits only so long.
+func (e *Engine) compileInTime(ctx context.Context, s *sections, manifest *Manifest) (*Module, error) {
 	type result struct {
 		module *Module
 		err    error
 	}
 	done := make(chan result, 1)
 	go func() {
-		ctx := context.WithoutCancel(ctx)
-		m, err := e.compile(ctx, wasm, manifest, e.cacheDir)
-		if err != nil && e.cacheDir != "" {
-			// A damaged cache file must not keep a tool from loading.
-			m, err = e.compile(ctx, wasm, manifest, "")
-		}
+		m, err := e.rewriteAndCompile(context.WithoutCancel(ctx), s, manifest)
 		done <- result{m, err}
 	}()
 	ctx, cancel := context.WithTimeoutCause(ctx, e.compileTime, fmt.Errorf("compiling it takes longer than %v", e.compileTime))
@@ -148,6 +139,19 @@ func check(ctx context.Context, wasm []byte, offered Offer) (*sections, *Manifes
 		return s, m, []error{err}
 	}
 	return s, m, nil
+}
+
+func (e *Engine) rewriteAndCompile(ctx context.Context, s *sections, manifest *Manifest) (*Module, error) {
+	wasm, err := s.rewriteSafely()
+	if err != nil {
+		return nil, err
+	}
+	m, err := e.compile(ctx, wasm, manifest, e.cacheDir)
+	if err != nil && e.cacheDir != "" {
+		// A damaged cache file must not keep a tool from loading.
+		m, err = e.compile(ctx, wasm, manifest, "")
+	}
+	return m, err
 }
 
 // compile makes one runtime for one module. Runtimes do not share a cache object, only its folder:

@@ -109,7 +109,9 @@ func (c *call) ask(ctx context.Context, module, function string, request []byte)
 	a := &answer{module: module, function: function, request: request}
 	var err error
 	// Functions may keep or change what it is given; the kept answer is found by these bytes.
-	a.status, a.response, err = c.guarded(ctx, module, function, bytes.Clone(request))
+	a.status, a.response, err = guarded(func() (Status, []byte, error) {
+		return c.Functions.Call(ctx, module, function, bytes.Clone(request))
+	})
 	name := dotted(module, function)
 	switch {
 	case ctx.Err() != nil:
@@ -125,7 +127,10 @@ func (c *call) ask(ctx context.Context, module, function string, request []byte)
 }
 
 func (c *call) tooLong(module, function string, size uint32) *answer {
-	if err := c.Functions.TooLong(module, function, int64(size)); err != nil {
+	tell := func() (_ Status, _ []byte, err error) {
+		return OK, nil, c.Functions.TooLong(module, function, int64(size))
+	}
+	if _, _, err := guarded(tell); err != nil {
 		c.stop(HostError, fmt.Errorf("%s: %w", dotted(module, function), err))
 	}
 	text := fmt.Appendf(nil, `{"error":"a request of %d bytes, at most %d are allowed"}`, size, MaxRequest)
@@ -133,13 +138,13 @@ func (c *call) tooLong(module, function string, size uint32) *answer {
 }
 
 // guarded turns a panic into an error that says where, without a stack (S9). It holds no lock.
-func (c *call) guarded(ctx context.Context, module, function string, request []byte) (s Status, response []byte, err error) {
+func guarded(f func() (Status, []byte, error)) (s Status, response []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	return c.Functions.Call(ctx, module, function, request)
+	return f()
 }
 
 // deliver writes the response, or keeps it for the very next call if the buffer is short (S7).

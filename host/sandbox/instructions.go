@@ -78,7 +78,8 @@ type instruction struct {
 
 // code is one function's body, read. It is used again for the next function.
 type code struct {
-	locals       int // parameters included
+	locals       int  // parameters included
+	vectors      bool // a local holds a v128
 	instructions []instruction
 	labels       []uint32
 	opened       []uint16 // the constructs that are open while reading
@@ -88,7 +89,8 @@ type code struct {
 // readBody reads a body: the declarations of locals, then instructions to the last end.
 func (s *sections) readBody(r *reader, typ uint32, c *code) {
 	c.instructions, c.labels, c.opened = c.instructions[:0], c.labels[:0], append(c.opened[:0], opcodeBlock)
-	c.locals = len(s.types[typ].params) + readLocals(r)
+	locals, vectors := readLocals(r)
+	c.locals, c.vectors = len(s.types[typ].params)+locals, vectors
 	c.start = r.pos
 	for len(c.opened) > 0 && r.err == nil {
 		i := instruction{at: r.pos}
@@ -98,17 +100,24 @@ func (s *sections) readBody(r *reader, typ uint32, c *code) {
 	}
 }
 
-func readLocals(r *reader) int {
+func readLocals(r *reader) (n int, vectors bool) {
 	var locals uint64
 	for range r.count("local declarations", maxLocals) {
 		locals += uint64(r.u32())
-		r.valueType()
+		vectors = r.valueType() == typeV128 || vectors
 	}
 	if locals > maxLocals {
 		r.fail("%d locals in one function, at most %d are allowed", locals, maxLocals)
-		return 0
+		return 0, false
 	}
-	return int(locals)
+	return int(locals), vectors
+}
+
+// functionIndex reads the index of a function where it is taken as a value.
+func (s *sections) functionIndex(r *reader) uint32 {
+	index := r.below("function", len(s.functions))
+	s.hostInTables = s.hostInTables || r.err == nil && int(index) < s.imported(kindFunction)
+	return index
 }
 
 func (s *sections) readInstruction(r *reader, c *code, i *instruction) {
@@ -141,7 +150,7 @@ func (s *sections) readInstruction(r *reader, c *code, i *instruction) {
 	case op == opcodeRefNull:
 		r.refType()
 	case op == opcodeRefFunc:
-		i.a = r.below("function", len(s.functions))
+		i.a = s.functionIndex(r)
 	default:
 		r.fail("0x%02x is no instruction of WebAssembly 2.0", op)
 	}

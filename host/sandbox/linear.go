@@ -3,12 +3,20 @@ package sandbox
 // linearMemory backs one instance's memory (S8). wazero would refuse growth at its own limit without
 // a word; this one remembers that it refused. Growth beyond four gigabytes or beyond the module's own
 // declared maximum is refused by wazero first, and is not remembered: that is the module's bound, not ours.
+//
+// A small memory is Go's, because the pages of a call before are warm. One that grows large is mapped whole,
+// so that growing copies no more: what copies a gigabyte keeps the call beyond its deadline.
 type linearMemory struct {
 	limit   uint64 // bytes
 	bytes   []byte
+	most    int64 // the largest size that it had
+	mapped  []byte
 	refused bool
 	alive   func() // looks whether the call's time is over: a copy of all the memory takes some
 }
+
+// largeMemory is the size from which a memory is mapped: clearing and copying so much takes tens of milliseconds.
+const largeMemory = 32 << 20
 
 // Reallocate implements experimental.LinearMemory; nil is a refusal. A new instance's minimum was held
 // against the limit when the module was compiled, so it is never refused here.
@@ -19,17 +27,35 @@ func (m *linearMemory) Reallocate(size uint64) []byte {
 	}
 	if size > uint64(cap(m.bytes)) {
 		m.alive()
-		room := size
-		if len(m.bytes) > 0 { // growing: Go's runtime asks for a few pages many times
-			room = min(m.limit, size+size/4)
-		}
-		grown := make([]byte, size, room)
+		grown := m.room(size)
 		copy(grown, m.bytes)
 		m.bytes = grown
 	}
 	m.bytes = m.bytes[:size]
+	m.most = int64(size)
 	return m.bytes
 }
 
-// Free implements experimental.LinearMemory. The size stays readable for Usage; Go frees the bytes.
-func (m *linearMemory) Free() {}
+// room makes a place for size bytes and some more.
+func (m *linearMemory) room(size uint64) []byte {
+	if size > largeMemory {
+		if mapped, err := mapMemory(m.limit); err == nil {
+			m.mapped = mapped
+			return mapped[:size]
+		}
+	}
+	room := size
+	if len(m.bytes) > 0 { // growing: Go's runtime asks for a few pages many times
+		room = min(m.limit, size+size/4)
+	}
+	return make([]byte, size, room)
+}
+
+// Free implements experimental.LinearMemory. Go frees its own bytes.
+func (m *linearMemory) Free() {
+	m.bytes = nil
+	if m.mapped != nil {
+		go unmapMemory(m.mapped) // a gigabyte of pages takes tens of milliseconds, and nobody need wait
+		m.mapped = nil
+	}
+}

@@ -13,7 +13,7 @@ import (
 // slice is how much fuel a guest burns before it leaves to Go: a fraction of a millisecond of plain
 // instructions, and a few milliseconds of the slowest. Native code cannot be preempted; while it runs
 // Go's collector waits for it, and the whole host with that.
-const slice = 300_000
+const slice = 100_000
 
 // longWork is how long a guest may keep the host at work for it before others have their turn: Go itself
 // would wait ten times as long.

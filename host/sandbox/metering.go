@@ -44,37 +44,52 @@ type scope struct {
 // construct is an open block, loop, if or function.
 type construct struct {
 	op     uint16
-	within int // number of the scope that its own code is in
-	after  int // number of the scope that the code after its end is in
-	source int // the lowest charge from which a branch leads to its end; noSource: none does
-	second int // another such charge, the highest; 0: none
-	atIf   int // the charge that was current at an if
+	within int  // number of the scope that its own code is in
+	after  int  // number of the scope that the code after its end is in
+	source int  // the lowest charge from which a branch leads to its end; noSource: none does
+	second int  // another such charge, the highest; 0: none
+	atIf   int  // the charge that was current at an if
+	number int  // in the order in which constructs are opened
+	unsure bool // a branch leads to its end from code that more than one range pays for
 }
 
 const noSource = int(^uint(0) >> 1)
 
 // meter plans the charges of one function after another.
 type meter struct {
+	sections   *sections
 	imports    int
-	leaves     []uint32 // what each function of the module's own costs that its callers pay for; 0: it pays itself
+	mutable    uint32 // globals
 	scopes     []scope
 	constructs []construct
+	edges      []uint32 // by a construct's number: what a branch to its label costs
+	reload     uint32   // what each call costs because of the globals that the function reads
 	charges    []charge
 	dead       bool // no path leads here
 	next       int  // the number of the next loop's scope
+	opened     int  // constructs
+}
+
+func (s *sections) newMeter() *meter {
+	return &meter{sections: s, imports: s.imported(kindFunction), mutable: uint32(s.mutableGlobals())}
 }
 
 // plan gives the charges of a function in the order of their places. They are valid until the next plan.
 func (m *meter) plan(c *code) []charge {
+	m.part(c)
+	m.foldEntry(c)
+	return m.charges
+}
+
+// part parts a function into ranges.
+func (m *meter) part(c *code) {
 	m.measure(c)
 	m.charges = append(m.charges[:0], charge{at: 0, look: true})
 	m.constructs = append(m.constructs[:0], construct{op: opcodeBlock, source: noSource})
-	m.dead, m.next = false, 1
+	m.dead, m.next, m.opened = false, 1, 1
 	for n := range c.instructions {
 		m.step(c, n)
 	}
-	m.foldEntry(c)
-	return m.charges
 }
 
 // foldEntry lets the head of a loop that a function begins with pay for the entry, which then needs no
@@ -95,37 +110,31 @@ func (m *meter) foldEntry(c *code) {
 	}
 }
 
-// measure finds out what each scope costs, before the first decision is due.
-func (m *meter) measure(c *code) {
-	m.scopes = append(m.scopes[:0], scope{})
-	m.constructs = append(m.constructs[:0], construct{})
-	for n := range c.instructions {
-		i := &c.instructions[n]
-		within := m.constructs[len(m.constructs)-1].within
-		switch i.op {
-		case opcodeLoop:
-			within = len(m.scopes)
-			m.scopes = append(m.scopes, scope{})
-			fallthrough
-		case opcodeBlock, opcodeIf:
-			m.constructs = append(m.constructs, construct{within: within})
-		case opcodeEnd:
-			m.constructs = m.constructs[:len(m.constructs)-1]
-		}
-		m.scopes[within].total += m.cost(i)
-	}
-}
-
-// cost is what an instruction costs here.
+// cost is what an instruction costs here, besides what it costs to branch.
 func (m *meter) cost(i *instruction) uint32 {
 	c := cost(i, m.imports)
-	switch {
-	case i.op == opcodeCall && int(i.a) >= m.imports:
-		c += m.leaves[int(i.a)-m.imports]
-	case i.op == opcodeCallIndirect:
-		c += maxLeaf
+	switch i.op {
+	case opcodeCall:
+		if int(i.a) >= m.imports {
+			c += m.sections.leaves[int(i.a)-m.imports]
+		}
+		c += m.values(i) + m.reload
+	case opcodeCallIndirect:
+		if c += maxLeaf + m.values(i) + m.reload; m.sections.hostInTables {
+			c += costHost
+		}
+	default:
+		if i.op >= opcodeMemoryInit && i.op <= opcodeTableFill {
+			c += m.reload
+		}
 	}
 	return c
+}
+
+// values is what it costs to hand over what a call takes and gives.
+func (m *meter) values(i *instruction) uint32 {
+	sig := m.sections.callee(i)
+	return uint32(len(sig.params)+len(sig.results)) / movesForOne
 }
 
 // leaf gives the cost of a function that its callers can pay for: a short one without loops and calls.
@@ -151,43 +160,72 @@ func (m *meter) step(c *code, n int) {
 	i := &c.instructions[n]
 	switch i.op {
 	case opcodeBlock:
-		within := m.top().within
-		m.constructs = append(m.constructs, construct{op: i.op, within: within, after: within, source: noSource})
+		m.open(i.op, m.top().within)
 	case opcodeLoop:
+		m.pay(m.edges[m.opened], n) // of the way into it
 		m.openLoop(n)
 	case opcodeIf:
-		m.pay(i, n)
-		within := m.top().within
-		m.constructs = append(m.constructs, construct{
-			op: i.op, within: within, after: within, source: noSource, atIf: m.scopes[within].current,
-		})
-		m.partIf(within, n)
+		m.pay(m.cost(i)+m.edges[m.opened], n) // of the way around it
+		m.openIf(n)
 	case opcodeElse:
+		m.pay(m.edges[m.top().number], n)
 		m.elseOf(n)
 	case opcodeEnd:
+		if f := m.top(); f.source != noSource {
+			m.pay(m.edges[f.number], n)
+		}
 		m.close(n)
 	default:
-		m.pay(i, n)
+		m.pay(m.cost(i)+m.branchCost(c, i), n)
 		m.branch(c, i)
 	}
 }
 
+// branchCost is what it costs to hand the values over that differ where paths meet.
+func (m *meter) branchCost(c *code, i *instruction) uint32 {
+	edge := func(label uint32) uint32 { return m.edges[m.constructs[len(m.constructs)-1-int(label)].number] }
+	switch i.op {
+	case opcodeBr, opcodeBrIf:
+		return edge(i.a)
+	case opcodeBrTable:
+		most := uint32(0)
+		for _, label := range c.labels[i.a : i.a+i.b] {
+			most = max(most, edge(label))
+		}
+		return most
+	default:
+		return 0
+	}
+}
+
+func (m *meter) open(op uint16, within int) {
+	m.constructs = append(m.constructs, construct{op: op, within: within, after: m.top().within, source: noSource, number: m.opened})
+	m.opened++
+}
+
+func (m *meter) openIf(n int) {
+	within := m.top().within
+	m.open(opcodeIf, within)
+	f, s := m.top(), &m.scopes[within]
+	f.atIf, f.unsure = s.current, s.loose
+	m.partIf(within, n)
+}
+
 // pay adds what instruction n costs to the charge that is current.
-func (m *meter) pay(i *instruction, n int) {
+func (m *meter) pay(cost uint32, n int) {
 	if m.dead {
 		return
 	}
-	within, c := m.top().within, m.cost(i)
+	within := m.top().within
 	s := &m.scopes[within]
-	if s.tail += c; s.loose && s.tail > ahead {
+	if s.tail += cost; s.loose && s.tail > ahead {
 		m.begin(within, n-1)
 	}
-	m.charges[s.current].cost += c
+	m.charges[s.current].cost += cost
 }
 
 func (m *meter) openLoop(n int) {
-	after := m.top().within
-	m.constructs = append(m.constructs, construct{op: opcodeLoop, within: m.next, after: after, source: noSource})
+	m.open(opcodeLoop, m.next)
 	m.scopes[m.next].current = len(m.charges)
 	m.next++
 	m.charges = append(m.charges, charge{at: n + 1, cost: costPlain, look: true})
@@ -212,6 +250,7 @@ func (m *meter) elseOf(n int) {
 	f := m.top()
 	r := &m.scopes[f.within]
 	if !m.dead {
+		f.unsure = f.unsure || r.loose
 		f.reachedFrom(r.current)
 	}
 	f.op, m.dead = opcodeElse, false
@@ -238,7 +277,7 @@ func (m *meter) close(n int) {
 	m.dead = false
 	if alone && r.total > smallScope {
 		m.begin(f.after, n)
-	} else if f.source < r.current && (f.second == 0 || f.second == r.current) {
+	} else if f.source < r.current && !f.unsure && (f.second == 0 || f.second == r.current) {
 		m.payAhead(f.source, r)
 	} else if f.source < r.current || r.total > smallScope && m.charges[r.current].cost >= smallRange {
 		m.begin(f.after, n)
@@ -269,6 +308,7 @@ func (m *meter) leadTo(label uint32) {
 	f := &m.constructs[len(m.constructs)-1-int(label)]
 	if f.op != opcodeLoop && !m.dead {
 		f.reachedFrom(m.scopes[f.after].current)
+		f.unsure = f.unsure || m.scopes[f.after].loose
 	}
 }
 
@@ -278,8 +318,10 @@ func (f *construct) reachedFrom(charge int) {
 	case f.source == noSource:
 		f.source = charge
 	case f.source > charge:
+		f.unsure = f.unsure || f.second != 0
 		f.source, f.second = charge, max(f.second, f.source)
 	case f.source < charge:
+		f.unsure = f.unsure || f.second != 0 && f.second != charge
 		f.second = max(f.second, charge)
 	}
 }

@@ -39,7 +39,9 @@ type rewriting struct {
 	stack   uint32
 	ask     uint32      // the function that looks
 	types   []signature // the original's, then ours
-	added   []added     // appended functions
+	numbers map[signature]uint32
+	added   []added // appended functions
+	found   map[string]uint32
 	code    *code
 	plan    func(*code) []charge
 }
@@ -52,13 +54,18 @@ type added struct {
 
 // rewrite gives the module that is compiled.
 func (s *sections) rewrite() []byte {
-	m := &meter{imports: s.imported(kindFunction), leaves: s.leaves}
-	return s.rewriteWith(m.plan)
+	return s.rewriteWith(s.newMeter().plan)
 }
 
 // rewriteWith charges as a plan says.
 func (s *sections) rewriteWith(plan func(*code) []charge) []byte {
-	w := &rewriting{sections: s, imports: s.imported(kindFunction), types: slices.Clone(s.types), code: &code{}, plan: plan}
+	w := &rewriting{
+		sections: s, imports: s.imported(kindFunction), types: slices.Clone(s.types), code: &code{}, plan: plan,
+		numbers: map[signature]uint32{}, found: map[string]uint32{},
+	}
+	for n, sig := range slices.Backward(s.types) {
+		w.numbers[sig] = uint32(n)
+	}
 	w.fuel, w.stack = uint32(len(s.globals)), uint32(len(s.globals)+1)
 	w.typeOfLook()
 	w.addAsk()
@@ -152,12 +159,13 @@ func (w *rewriting) typeSection(body []byte) []byte {
 // typeOf gives the number of a function type, a new one if it must.
 func (w *rewriting) typeOf(params, results string) uint32 {
 	sig := signature{params, results}
-	n := slices.Index(w.types, sig)
-	if n < 0 {
-		n = len(w.types)
+	n, known := w.numbers[sig]
+	if !known {
+		n = uint32(len(w.types))
 		w.types = append(w.types, sig)
+		w.numbers[sig] = n
 	}
-	return uint32(n)
+	return n
 }
 
 const (
@@ -276,12 +284,14 @@ func (w *rewriting) addAsk() {
 
 // add appends a function, or gives the one that is the same.
 func (w *rewriting) add(typ uint32, body []byte) (index uint32) {
-	n := slices.IndexFunc(w.added, func(a added) bool { return a.typ == typ && slices.Equal(a.body, body) })
-	if n < 0 {
-		n = len(w.added)
+	same := string(appendU32(nil, typ)) + string(body)
+	n, known := w.found[same]
+	if !known {
+		n = uint32(len(w.added))
 		w.added = append(w.added, added{typ, body})
+		w.found[same] = n
 	}
-	return uint32(w.imports + 1 + len(w.bodies) + n)
+	return uint32(w.imports+1+len(w.bodies)) + n
 }
 
 // functionIndex moves the index of a function of the module's own.

@@ -75,9 +75,10 @@ func (m *Module) Run(ctx context.Context, given Call) (Usage, int32, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, given.Time, errTime)
 	defer cancel()
 	c.memory.alive = func() { c.alive(ctx) }
+	defer c.memory.Free() // wazero does so when it closes the instance, if there is one
 	code, err := m.runInstance(context.WithValue(ctx, callKey{}, c), c)
 	err = c.verdict(ctx, code, err)
-	return Usage{Time: time.Since(start), Fuel: c.used, MemoryBytes: int64(len(c.memory.bytes)), HostCalls: c.calls}, code, err
+	return Usage{Time: time.Since(start), Fuel: c.used, MemoryBytes: c.memory.most, HostCalls: c.calls}, code, err
 }
 
 func (m *Module) runInstance(ctx context.Context, c *call) (code int32, err error) {

@@ -19,7 +19,7 @@ const (
 	maxTables   = 16
 	maxMemories = 16      // more than one are read, to be refused in clear words
 	maxElements = 100_000 // of all tables' minimums together: memory outside the memory limit
-	maxGlobals  = 10_000
+	maxGlobals  = 1_000   // after each call, and each look, machine code may load all of them again
 	maxExports  = 1_000
 	maxSegments = 250_000 // data or element segments; Go makes one for each gap: 36,000 in a small guest
 	maxInits    = 200_000 // elements that segments name, together
@@ -105,9 +105,10 @@ type sectionBody struct {
 type sections struct {
 	types     []signature
 	imports   []rawImport
-	functions []uint32 // type of each function, imported ones first
-	tables    []table  // the same
-	memories  []limits // the same
+	counts    [kindGlobal + 1]int // of the imports, by kind
+	functions []uint32            // type of each function, imported ones first
+	tables    []table             // the same
+	memories  []limits            // the same
 	globals   []globalType
 	exports   []rawExport
 	start     bool
@@ -119,18 +120,23 @@ type sections struct {
 	frames    []uint32 // how much native stack a call of each of these takes; 0: it starts no other
 	dataCount int      // -1: no such section
 	namesData bool     // an instruction names a data segment
-	tooDear   error    // what compiling the module would cost; nil: it is within the bounds
-	locals    int
-	inits     int
-	offset    int // of the code section's body in the module
-	raw       []sectionBody
+	// hostInTables: an imported function can be called through a table.
+	hostInTables bool
+	vectors      bool  // a type or global holds a v128
+	tooDear      error // what compiling the module would cost; nil: it is within the bounds
+	locals       int
+	inits        int
+	offset       int // of the code section's body in the module
+	raw          []sectionBody
 }
 
 // imported says how many of the imports are of a kind.
-func (s *sections) imported(kind byte) int {
+func (s *sections) imported(kind byte) int { return s.counts[kind] }
+
+func (s *sections) mutableGlobals() int {
 	n := 0
-	for _, i := range s.imports {
-		if i.kind == kind {
+	for _, g := range s.globals {
+		if g.mutable {
 			n++
 		}
 	}
@@ -230,7 +236,7 @@ func (s *sections) read(id byte, r *reader) {
 			s.exports = append(s.exports, rawExport{name: r.name(), kind: r.byte(), index: r.u32()})
 		}
 	case sectionStart:
-		r.below("function", len(s.functions))
+		s.functionIndex(r)
 		s.start = true
 	case sectionElement:
 		s.readElements(r)
@@ -254,6 +260,7 @@ func (s *sections) readTypes(r *reader) {
 		if r.err != nil {
 			return
 		}
+		s.vectors = s.vectors || strings.ContainsRune(sig.params+sig.results, typeV128)
 		s.types = append(s.types, sig)
 	}
 }
@@ -279,6 +286,7 @@ func (s *sections) readGlobalType(r *reader) globalType {
 	if mutable > 1 {
 		r.fail("0x%02x says nothing about a global", mutable)
 	}
+	s.vectors = s.vectors || value == typeV128
 	return globalType{value, mutable == 1}
 }
 
@@ -302,6 +310,7 @@ func (s *sections) readImports(r *reader) {
 			return
 		}
 		s.imports = append(s.imports, i)
+		s.counts[i.kind]++
 	}
 }
 
@@ -332,7 +341,7 @@ func (s *sections) readElements(r *reader) {
 			if flags&4 != 0 {
 				s.constant(r)
 			} else {
-				r.below("function", len(s.functions))
+				s.functionIndex(r)
 			}
 		}
 		s.elements++
