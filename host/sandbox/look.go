@@ -10,14 +10,19 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
-// slice is how much fuel a guest burns before it leaves to Go: a fraction of a millisecond of plain
-// instructions, and a few milliseconds of the slowest. Native code cannot be preempted; while it runs
-// Go's collector waits for it, and the whole host with that.
-const slice = 100_000
+// A slice is the fuel that a guest burns before it leaves to Go. Native code cannot be preempted; while it
+// runs Go's collector waits for it, and the whole host with that. Most code burns a slice in 20 to 100 us. Code
+// that is slower for its fuel, because each access touches a page for the first time, gets shorter slices.
+const (
+	slice      = 300_000
+	shortSlice = 30_000
+	longSlice  = time.Millisecond // a slice that took longer was too long
+)
 
-// longWork is how long a guest may keep the host at work for it before others have their turn: Go itself
-// would wait ten times as long.
-const longWork = time.Millisecond
+// longTurn is how long a guest and what the host does for it may run before others have their turn. Go itself
+// would wait twenty times as long; the collector does not wait for this, but for the next look only. A turn
+// given away costs some microseconds, because the guest may come back on another core.
+const longTurn = 500 * time.Microsecond
 
 // newLook makes the module that rewritten modules import.
 func newLook(ctx context.Context, r wazero.Runtime) (api.Module, error) {
@@ -40,35 +45,33 @@ func (c *call) look(ctx context.Context, fuel, stack int64) int64 {
 	if used > c.fuelLimit() {
 		c.stop(OutOfFuel, fmt.Errorf("it used up its %d units of fuel", c.Fuel))
 	}
-	c.yield()
+	next := int64(slice)
+	if time.Since(c.looked) > longSlice {
+		next = shortSlice
+	}
 	c.alive(ctx)
-	next := min(slice, c.fuelLimit()-used)
+	next = min(next, c.fuelLimit()-used)
 	c.granted = used + next
 	return next
 }
 
 func (c *call) fuelLimit() int64 { return max(c.Fuel, 0) }
 
-// alive ends the guest if its time is over, and lets others run if it has not done so for a while. It
-// looks at the clock itself, because the timer behind the context fires late on a busy host.
+// alive ends the guest if its time is over, and lets others run if its turn was long. It looks at the clock
+// itself, because the timer behind the context fires late on a busy host.
 func (c *call) alive(ctx context.Context) {
-	now := time.Now()
-	if now.Sub(c.yielded) > longWork {
-		c.yield()
-		now = c.yielded
+	c.looked = time.Now()
+	if c.looked.Sub(c.turn) > longTurn {
+		runtime.Gosched()
+		c.looked = time.Now()
+		c.turn = c.looked
 	}
 	if ctx.Err() != nil {
 		c.stopDone(ctx)
 	}
-	if now.After(c.deadline) {
+	if c.looked.After(c.deadline) {
 		c.stop(Deadline, errTime)
 	}
-}
-
-// yield lets those run who waited, and the collector.
-func (c *call) yield() {
-	runtime.Gosched()
-	c.yielded = time.Now()
 }
 
 // burnt is the fuel that the call has used. The global holds what is left of the last slice.

@@ -73,7 +73,7 @@ func randomCode(r *rand.Rand, size int) *code {
 
 // checkPlan looks for a path on which less is paid than runs, and for a cycle without a look.
 func checkPlan(c *code, m *meter) string {
-	m.part(c)
+	m.follow(c)
 	plan := m.charges
 	n := len(c.instructions)
 	pay := make([]int, n+1)

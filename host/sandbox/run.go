@@ -38,7 +38,8 @@ type Usage struct {
 type call struct {
 	Call
 	deadline time.Time
-	yielded  time.Time // when others had their turn
+	turn     time.Time // when its turn began
+	looked   time.Time // when it looked at the clock
 	output   *output
 	memory   linearMemory
 	granted  int64   // fuel that was given out so far
@@ -69,7 +70,7 @@ func (m *Module) Run(ctx context.Context, given Call) (Usage, int32, error) {
 	}
 	start := time.Now()
 	c := &call{
-		Call: given, deadline: start.Add(given.Time), yielded: start,
+		Call: given, deadline: start.Add(given.Time), turn: start, looked: start,
 		output: newOutput(given.Output, given.LogBytes), memory: linearMemory{limit: m.limit},
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, given.Time, errTime)
