@@ -24,13 +24,13 @@ func cost(i *instruction, imports int) uint32 {
 	case op <= opcodeLoop, op == opcodeElse, op == opcodeEnd, op == opcodeDrop, op == opcodeLocalGet,
 		op >= opcodeI32Const && op <= opcodeF64Const:
 		return costNothing
-	case op == opcodeCall && int(i.a) < imports, op == opcodeRefFunc: // both leave to Go
+	case op == opcodeCall && int(i.a) < imports:
 		return costHost
 	case op == opcodeCall:
 		return costCall
 	case op == opcodeCallIndirect:
 		return costIndirect
-	case op >= opcodeI32Load && op <= opcodeI64Store32, op == opcodeTableGet, op == opcodeTableSet:
+	case op >= opcodeI32Load && op <= opcodeI64Store32, op == opcodeTableGet, op == opcodeTableSet, op == opcodeRefFunc:
 		return costLoad
 	case op == opcodeMemoryGrow, op == opcodeTableGrow:
 		return costGrow

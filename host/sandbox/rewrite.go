@@ -16,7 +16,7 @@ import (
 //   - Functions charge fuel as metering.go says. Those that call others charge their frame for as long
 //     as they run.
 //   - Instructions over ranges become calls of appended functions, which work piece by piece (bulk.go).
-//   - Tables get a maximum.
+//   - Tables get a maximum. One more holds the functions that ref.func names, and ref.func becomes table.get.
 //   - Mutable globals are exported under reserved names.
 //   - Small data segments are joined (data.go).
 
@@ -42,6 +42,8 @@ type rewriting struct {
 	numbers map[signature]uint32
 	added   []added // appended functions
 	found   map[string]uint32
+	refs    []uint32 // functions that ref.func names, as they stand in the appended table
+	slots   map[uint32]uint32
 	code    *code
 	plan    func(*code) []charge
 }
@@ -61,7 +63,7 @@ func (s *sections) rewrite() []byte {
 func (s *sections) rewriteWith(plan func(*code) []charge) []byte {
 	w := &rewriting{
 		sections: s, imports: s.imported(kindFunction), types: slices.Clone(s.types), code: &code{}, plan: plan,
-		numbers: map[signature]uint32{}, found: map[string]uint32{},
+		numbers: map[signature]uint32{}, found: map[string]uint32{}, slots: map[uint32]uint32{},
 	}
 	for n, sig := range slices.Backward(s.types) {
 		w.numbers[sig] = uint32(n)
@@ -184,6 +186,9 @@ func (w *rewriting) typeOfLook() uint32 { return w.typeOf(i64Value+i64Value, i64
 // tableSection gives each table a maximum: its memory lies outside the memory limit.
 func (w *rewriting) tableSection(body []byte) []byte {
 	own := w.tables[w.imported(kindTable):]
+	if n := uint32(len(w.refs)); n > 0 {
+		own = append(slices.Clone(own), table{typeFuncref, limits{min: n, max: n, hasMax: true}})
+	}
 	if len(own) == 0 {
 		return body
 	}
@@ -245,14 +250,36 @@ func (w *rewriting) exportSection(body []byte) []byte {
 }
 
 func (w *rewriting) elementSection(body []byte) []byte {
-	if body == nil {
-		return nil
+	if body != nil {
+		body = w.moved(body, func(p *splice) {
+			for range p.u32() {
+				p.element()
+			}
+		})
 	}
-	return w.moved(body, func(p *splice) {
-		for range p.u32() {
-			p.element()
-		}
-	})
+	if len(w.refs) == 0 {
+		return body
+	}
+	// An active segment of the appended table (form 2 of section 5.5.12), of functions (kind 0).
+	more := appendU32([]byte{2}, uint32(len(w.tables)))
+	more = append(more, opcodeI32Const, 0, opcodeEnd, 0)
+	more = appendU32(more, uint32(len(w.refs)))
+	for _, f := range w.refs {
+		more = appendU32(more, w.functionIndex(f))
+	}
+	return extended(body, 1, more)
+}
+
+// reference gives the place of a function in the appended table. wazero leaves to Go for each ref.func, and makes
+// a new reference that it keeps as long as the instance: memory outside of every bound.
+func (w *rewriting) reference(function uint32) uint32 {
+	slot, known := w.slots[function]
+	if !known {
+		slot = uint32(len(w.refs))
+		w.refs = append(w.refs, function)
+		w.slots[function] = slot
+	}
+	return slot
 }
 
 // codeSection rewrites every body, and appends ours.

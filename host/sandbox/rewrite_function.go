@@ -103,8 +103,11 @@ func (f *functionWriter) step(n int) {
 		f.end(i)
 	case opcodeReturn:
 		f.leave(i)
-	case opcodeCall, opcodeRefFunc:
-		f.out = appendU32(append(f.out, byte(i.op)), f.functionIndex(i.a))
+	case opcodeCall:
+		f.out = appendU32(append(f.out, opcodeCall), f.functionIndex(i.a))
+	case opcodeRefFunc:
+		f.out = appendSigned(append(f.out, opcodeI32Const), int64(f.reference(i.a)))
+		f.out = appendU32(append(f.out, opcodeTableGet), uint32(len(f.tables)))
 	default:
 		if call, ok := f.bulk(i); ok {
 			f.out = appendU32(append(f.out, opcodeCall), call)
