@@ -229,7 +229,7 @@ func TestCosts(t *testing.T) {
 	}
 	for class, units := range map[string]int{
 		"nothing": costNothing, "plain": costPlain, "load": costLoad, "vector": costVector, "slow": costSlow, "call": costCall,
-		"indirect": costIndirect, "host": costHost, "grow": costGrow, "bulk": costBulk, "bytes": bulkBytes,
+		"indirect": costIndirect, "moves": movesForOne, "host": costHost, "grow": costGrow, "bulk": costBulk, "bytes": bulkBytes,
 	} {
 		if row := fmt.Sprintf("\n| %s | %d | ", class, units); !strings.Contains(string(doc), row) {
 			t.Errorf("docs/sandbox.md has no row %q", row[1:])
