@@ -57,7 +57,7 @@ func Codes() []Code {
 		{codeFetchDenied, GateCapability, Refused, "no allow entry of a fetch capability covers the URL, or the session lacks a value that its headers need", "no", "the model: another URL, or an operator: the allow list", "That address may not be fetched."},
 		{codeUnavailable, GateCapability, Refused, "the file system could not be read: too many open files, or an error of the disk", "yes", "an operator: the file system", wordsUnavailable},
 		{codeDeadline, GatePlugin, Failed, "the guest did not end within limits.time", "perhaps", "the tool's author, or limits.time", "The tool took too long and was stopped."},
-		{codeOutOfFuel, GatePlugin, Failed, "the guest used more than limits.fuel", "no", "the tool's author, or limits.fuel", "The tool took too long and was stopped."},
+		{codeOutOfFuel, GatePlugin, Failed, "the guest used more than limits.fuel", "perhaps", "the tool's author, or limits.fuel", "The tool took too long and was stopped."},
 		{codeOutOfMemory, GatePlugin, Failed, "the guest asked for more than limits.memory and ended", "perhaps", "the tool's author, or limits.memory", wordsFailed},
 		{codeTooManyHostCalls, GatePlugin, Failed, "the guest made more host calls than limits.host_calls", "no", "the tool's author, or limits.host_calls", wordsFailed},
 		{codeTrap, GatePlugin, Failed, "the guest trapped, exited or broke the ABI", "no", "the tool's author", wordsFailed},

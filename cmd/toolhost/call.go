@@ -115,7 +115,7 @@ func (c *cli) printOutcome(h *host.Host, p host.Proposal, o host.Outcome) {
 	case o.Code == "invalid_argument" && strings.HasSuffix(o.Reason, "(byte 1)") && strings.HasPrefix(string(p.Arguments), "{"):
 		text += "; did the shell take the quotes? Write '" + `{"name":"value"}` + "'"
 	case o.Gate == host.GatePlugin:
-		text += "   (what it asked for: toolhost explain " + o.CallID + ")"
+		text += "   (more: toolhost explain " + o.CallID + c.configFlag() + ")"
 	}
 	if where := o.Place.Where(); where != "" {
 		text += "   " + where

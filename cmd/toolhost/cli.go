@@ -182,6 +182,14 @@ func (c *cli) configName() string {
 	return standardConfig
 }
 
+// configFlag is what a command needs that is to read the same config as this one.
+func (c *cli) configFlag() string {
+	if c.config == "" {
+		return ""
+	}
+	return " --config " + c.config
+}
+
 func (c *cli) configPath() string { return c.path(c.configName()) }
 
 // open loads the config whole, to decide calls. A host that could be opened

@@ -77,6 +77,10 @@ func (c *cli) printTold(t toldCall) {
 		outcome = howEnded(call)
 	}
 	fmt.Fprintf(c.stdout, "  outcome     %s\n", clean(outcome))
+	if u := call.Usage; u != nil {
+		fmt.Fprintf(c.stdout, "  usage       %.1f ms, %d units of fuel, %.1f MiB, %s\n",
+			float64(u.Microseconds)/1000, u.Fuel, float64(u.MemoryBytes)/(1<<20), count(u.HostCalls, "host call"))
+	}
 	for _, u := range call.Uses {
 		fmt.Fprintf(c.stdout, "  used        %s %s, %s, %s\n", clean(u.Function), clean(or(u.Capability, "(none that there is)")), clean(u.Status), count(u.Count, "time"))
 	}

@@ -46,7 +46,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Time:          2 * time.Second,
-		Fuel:          500_000_000,
+		Fuel:          2_000_000_000,
 		Memory:        32 << 20,
 		ArgumentChars: 16384,
 		ResultChars:   4000,

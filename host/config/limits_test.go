@@ -60,7 +60,7 @@ func TestRefusedLimits(t *testing.T) {
 		lower("tool-cannot-raise-argument-chars", "argument_chars = 16385", ".argument_chars: above the 16384 of [limits]; a tool may only lower a limit"),
 		lower("tool-cannot-raise-result-chars", "result_chars = 4001", ".result_chars: above the 4000 of [limits]; a tool may only lower a limit"),
 		lower("tool-cannot-raise-host-calls", "host_calls = 11", ".host_calls: above the 10 of [limits]; a tool may only lower a limit"),
-		lower("tool-cannot-raise-fuel", "fuel = 500_000_001", ".fuel: above the 500000000 of [limits]; a tool may only lower a limit"),
+		lower("tool-cannot-raise-fuel", "fuel = 2_000_000_001", ".fuel: above the 2000000000 of [limits]; a tool may only lower a limit"),
 		lower("unknown-limit-of-a-tool", "times = 1", `.times: unknown key (did you mean "time"?)`+known),
 	})
 }
@@ -89,7 +89,7 @@ func TestBoundsOfLimitsAreIncluded(t *testing.T) {
 		},
 		"mixed-units": {
 			"time = \"1m30s5ms\"",
-			Limits{90*time.Second + 5*time.Millisecond, 500_000_000, 32 << 20, 16384, 4000, 64, 8 << 10},
+			Limits{90*time.Second + 5*time.Millisecond, 2_000_000_000, 32 << 20, 16384, 4000, 64, 8 << 10},
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {

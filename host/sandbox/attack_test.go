@@ -272,6 +272,7 @@ func manyInits(n int, g *guest) *guest {
 // memory.inits of segments of their own, 260 kB: 2.6 s; 40,000, 540 kB: 6.6 s; 250,000 are allowed (estimated
 // 250 s). Rewriting heeds neither the context nor CompileTime: with both at a second Compile came back after 6.7 s.
 func TestAttackRewritingIsQuadratic(t *testing.T) {
+	notUnderRace(t)
 	wasm := manyInits(40_000, newGuest()).bytes()
 	e, err := NewEngine(Options{Offer: offer(), CompileTime: time.Second})
 	if err != nil {
@@ -291,6 +292,7 @@ func TestAttackRewritingIsQuadratic(t *testing.T) {
 // not count (bodyCost.call does). 600 loops: 1.3 GB; 4,352 loops, 470 kB in all, are accepted and
 // took 44.8 s and 8,762 MB.
 func TestAttackLoopsUnderGlobals(t *testing.T) {
+	notUnderRace(t)
 	g := newGuest()
 	for range 990 {
 		g.global(0)
@@ -304,6 +306,7 @@ func TestAttackLoopsUnderGlobals(t *testing.T) {
 // TestAttackInitsUnderGlobals: the same for the functions that are appended for memory.init and its like, which
 // look two or three times and are counted as one instruction each. 4,000 of them (100 kB): 6.5 s; 8,000: see below.
 func TestAttackInitsUnderGlobals(t *testing.T) {
+	notUnderRace(t)
 	g := newGuest()
 	for range 990 {
 		g.global(0)

@@ -16,6 +16,7 @@ import (
 
 // TestComplexity refuses each shape in a size that would take seconds or gigabytes, and takes a small one.
 func TestComplexity(t *testing.T) {
+	notUnderRace(t)
 	for _, s := range shapes {
 		if err := measure(t, s.make(10, max(1, min(s.k, 10))).bytes()); err != nil {
 			t.Errorf("%s, small: %v", s.name, err)

@@ -74,6 +74,7 @@ func TestJoinedData(t *testing.T) {
 
 // TestJoinedDataIsTheSame: random segments give the same memory, or lie outside, joined as apart.
 func TestJoinedDataIsTheSame(t *testing.T) {
+	notUnderRace(t)
 	r := rand.New(rand.NewPCG(7, 7))
 	joints := 0
 	for range 5_000 {

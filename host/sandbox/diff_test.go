@@ -42,6 +42,7 @@ func genStream(seed uint64) []byte {
 }
 
 func TestRewrittenModules(t *testing.T) {
+	notUnderRace(t)
 	seen, ends := map[string]int{}, map[string]int{}
 	for seed := range uint64(genModules) {
 		wasm, functions, kinds := generate(genStream(seed))

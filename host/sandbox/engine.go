@@ -100,8 +100,9 @@ func (e *Engine) compileInTime(ctx context.Context, s *sections, manifest *Manif
 		err    error
 	}
 	done := make(chan result, 1)
+	unending := context.WithoutCancel(ctx)
 	go func() {
-		m, err := e.rewriteAndCompile(context.WithoutCancel(ctx), s, manifest)
+		m, err := e.rewriteAndCompile(unending, s, manifest)
 		done <- result{m, err}
 	}()
 	ctx, cancel := context.WithTimeoutCause(ctx, e.compileTime, fmt.Errorf("compiling it takes longer than %v", e.compileTime))

@@ -55,6 +55,7 @@ func foreign(t *testing.T) (folder string, paths []string) {
 
 // TestForeignRead is S1: reading allocates in proportion to the file, whatever the file is.
 func TestForeignRead(t *testing.T) {
+	notUnderRace(t)
 	folder, paths := foreign(t)
 	var most uint64
 	for _, path := range paths { // one after the other, because the counter is the process's
@@ -108,6 +109,7 @@ func checkReason(t *testing.T, name string, err error) {
 // TestForeignCompile takes every module through the engine, and past its rules through the rewriting: what
 // wazero accepts is rewritten into what it accepts, or refused with a reason; what wazero refuses stays refused.
 func TestForeignCompile(t *testing.T) {
+	notUnderRace(t)
 	folder, paths := foreign(t)
 	f := &foreignRun{T: t, reasons: map[string]int{}, ends: map[string]int{}}
 	var err error

@@ -202,6 +202,7 @@ func checkPlan(c *code, m *meter) string {
 // TestEveryPathIsPaid follows every path of random functions (Bellman-Ford over what is paid less what runs): 121 of
 // 200,000 plans let a path run what was not paid. foldEntry, which lends a bounded sum, is left out.
 func TestEveryPathIsPaid(t *testing.T) {
+	notUnderRace(t)
 	s := &sections{leaves: []uint32{0, 20}, functions: []uint32{0, 0}, types: []signature{{}, {}}}
 	m := s.newMeter()
 	bad := 0

@@ -124,6 +124,7 @@ func TestFuelIsTheSame(t *testing.T) {
 // TestPaidBeforeItRuns holds the metering against the simplest one that can be right, a charge before each
 // instruction: over generated modules it never charges less, and not much more.
 func TestPaidBeforeItRuns(t *testing.T) {
+	notUnderRace(t)
 	var paid, due uint64
 	for seed := range uint64(genModules) {
 		a, b := paidAndDue(t, genStream(seed))
@@ -207,6 +208,9 @@ func TestForgedNames(t *testing.T) {
 		{"reads-the-fuel", beyond(op(0x23, 1), opDrop), "global 1 does not exist"},
 		{"calls-what-is-appended", beyond(callTo(1)), "function 1 does not exist"},
 		{"names-what-is-appended", beyond(op(0xd2, 1), opDrop), "function 1 does not exist"},
+		{"reads-a-table-beyond", beyond(opZero, op(0x25, 0), opDrop), "table 0 does not exist"},
+		{"calls-through-a-table-beyond", beyond(opZero, op(0x11), leb(newGuest().typ("", "")), op(0)), "table 0 does not exist"},
+		{"fills-from-a-segment-beyond", beyond(opZero, opZero, opZero, op(0xfc, 12, 0, 0)), "element segment 0 does not exist"},
 		{"sets-a-local-beyond", beyond(opI64(1), op(0x21, 9)), "local 9 does not exist"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

@@ -102,6 +102,7 @@ func specFolder(t *testing.T) string {
 }
 
 func TestSpec(t *testing.T) {
+	notUnderRace(t)
 	folder := specFolder(t)
 	common := readFile(t, filepath.Join(folder, "testdata", "spectest.wasm"))
 	total := &specTally{counts: map[string]int{}}
