@@ -143,7 +143,7 @@ func compileAlone(t *testing.T, wasm []byte) (time.Duration, int) {
 func TestCompileAlone(t *testing.T) {
 	path := os.Getenv("TOOLHOST_COMPILE")
 	if path == "" {
-		t.Skip("the process of another test")
+		return // the process of another test
 	}
 	wasm, err := os.ReadFile(path)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,13 +32,14 @@ type Engine struct {
 	cacheDir    string
 	offer       Offer
 	compileTime time.Duration
+	slots       chan struct{}
 }
 
 // NewEngine always gives an Engine that works. The error says why it does without the cache folder:
 // wazero's cache files are machine code guarded by a CRC only, so the folder must be a directory of
 // this user, closed to all others (0700). A missing folder is made.
 func NewEngine(o Options) (*Engine, error) {
-	e := &Engine{offer: Offer{}, compileTime: cmp.Or(o.CompileTime, DefaultCompileTime)}
+	e := &Engine{offer: Offer{}, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), compileTime: cmp.Or(o.CompileTime, DefaultCompileTime)}
 	for module, functions := range o.Offer {
 		e.offer[module] = slices.Clone(functions)
 	}
@@ -64,9 +67,12 @@ type Module struct {
 	compiled  wazero.CompiledModule
 	hosts     map[string]api.Module
 	instances atomic.Uint64
+	slots     chan struct{} // of the engine: held while an instance is made
 
-	running sync.RWMutex // held for reading by each Run: Close unmaps the code that runs
+	running sync.Mutex // guards what follows: Close unmaps the code that runs
+	calls   int        // that run
 	closed  bool
+	idle    chan struct{} // closed when the last call ends after Close
 }
 
 // Compile inspects the module again, so that no path leads around Inspect, validates it and compiles
@@ -147,18 +153,28 @@ func (e *Engine) rewriteAndCompile(ctx context.Context, s *sections, manifest *M
 	if err != nil {
 		return nil, err
 	}
-	m, err := e.compile(ctx, wasm, manifest, e.cacheDir)
-	if err != nil && e.cacheDir != "" {
-		// A damaged cache file must not keep a tool from loading.
-		m, err = e.compile(ctx, wasm, manifest, "")
+	dir := e.cacheOf(wasm)
+	if dir == "" {
+		return e.compile(ctx, wasm, manifest, "")
 	}
-	return m, err
+	known := intact(dir)
+	if !known {
+		_ = os.RemoveAll(dir)
+	}
+	m, err := e.compile(ctx, wasm, manifest, dir)
+	if err != nil { // what is wrong with the folder must not keep a tool from loading
+		return e.compile(ctx, wasm, manifest, "")
+	}
+	if !known {
+		seal(dir)
+	}
+	return m, nil
 }
 
 // compile makes one runtime for one module. Runtimes do not share a cache object, only its folder:
 // wazero 1.12.0 mixes up imports when they do.
 func (e *Engine) compile(ctx context.Context, wasm []byte, manifest *Manifest, cacheDir string) (m *Module, err error) {
-	m = &Module{hosts: map[string]api.Module{}}
+	m = &Module{hosts: map[string]api.Module{}, slots: e.slots, idle: make(chan struct{})}
 	config := wazero.NewRuntimeConfig().
 		WithCoreFeatures(api.CoreFeaturesV2).
 		WithCustomSections(false).
@@ -242,15 +258,48 @@ func (m *Module) addHosts(ctx context.Context, offer Offer, manifest *Manifest) 
 // Instances says how many instances were ever made: a call that was refused made none.
 func (m *Module) Instances() uint64 { return m.instances.Load() }
 
-// Close waits for the calls that run, then frees the compiled code. A later Run is an error.
-func (m *Module) Close(ctx context.Context) error {
+// enter begins a call, if the module is not closed.
+func (m *Module) enter() bool {
 	m.running.Lock()
 	defer m.running.Unlock()
 	if m.closed {
+		return false
+	}
+	m.calls++
+	return true
+}
+
+func (m *Module) leave() {
+	m.running.Lock()
+	defer m.running.Unlock()
+	if m.calls--; m.closed && m.calls == 0 {
+		close(m.idle)
+	}
+}
+
+// Close refuses further calls, waits for those that run and frees the compiled code. If ctx ends first it
+// returns, and the code is freed when the last call has ended.
+func (m *Module) Close(ctx context.Context) error {
+	m.running.Lock()
+	if m.closed {
+		m.running.Unlock()
 		return nil
 	}
 	m.closed = true
-	return m.free(ctx)
+	if m.calls == 0 {
+		close(m.idle)
+	}
+	m.running.Unlock()
+	select {
+	case <-m.idle:
+		return m.free(ctx)
+	case <-ctx.Done():
+		go func() {
+			<-m.idle
+			_ = m.free(context.Background()) // nobody waits for it
+		}()
+		return context.Cause(ctx)
+	}
 }
 
 func (m *Module) free(ctx context.Context) error {

@@ -17,6 +17,8 @@ const (
 	slice      = 300_000
 	shortSlice = 30_000
 	longSlice  = time.Millisecond // a slice that took longer was too long
+	// largeForSlice: with more memory a slice can touch so many new pages that it takes tens of milliseconds.
+	largeForSlice = 16 << 20
 )
 
 // longTurn is how long a guest and what the host does for it may run before others have their turn. Go itself
@@ -46,7 +48,7 @@ func (c *call) look(ctx context.Context, fuel, stack int64) int64 {
 		c.stop(OutOfFuel, fmt.Errorf("it used up its %d units of fuel", c.Fuel))
 	}
 	next := int64(slice)
-	if time.Since(c.looked) > longSlice {
+	if time.Since(c.looked) > longSlice || c.memory.most > largeForSlice {
 		next = shortSlice
 	}
 	c.alive(ctx)

@@ -60,11 +60,10 @@ var errTime = errors.New("the time of this call is used up")
 // The error is a *Stop if the guest did not return from run, or if it returned another number than 0
 // after it was refused memory. Run may be called from several goroutines.
 func (m *Module) Run(ctx context.Context, given Call) (Usage, int32, error) {
-	m.running.RLock()
-	defer m.running.RUnlock()
-	if m.closed {
+	if !m.enter() {
 		return Usage{}, 0, errors.New("the module is closed")
 	}
+	defer m.leave()
 	if given.Functions == nil {
 		return Usage{}, 0, errors.New("a call without Functions")
 	}
@@ -94,8 +93,7 @@ func (m *Module) runInstance(ctx context.Context, c *call) (code int32, err erro
 	ctx = experimental.WithImportResolver(ctx, func(name string) api.Module { return m.hosts[name] })
 	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(
 		func(_, _ uint64) experimental.LinearMemory { return &c.memory })) // the sizes are the module's wishes
-	m.instances.Add(1)
-	guest, err := m.runtime.InstantiateModule(ctx, m.compiled, instanceConfig())
+	guest, err := m.instantiate(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -113,6 +111,19 @@ func (m *Module) runInstance(ctx context.Context, c *call) (code int32, err erro
 		return 0, err
 	}
 	return int32(uint32(results[0])), nil
+}
+
+// instantiate makes an instance. That is the host's work alone, looks at no clock and may take tens of milliseconds
+// for a large memory: as many are made side by side as there are processors, and the others wait in time.
+func (m *Module) instantiate(ctx context.Context) (api.Module, error) {
+	select {
+	case m.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-m.slots }()
+	m.instances.Add(1)
+	return m.runtime.InstantiateModule(ctx, m.compiled, instanceConfig())
 }
 
 // stop ends the guest from within a host function: wazero unwinds the guest's stack at a panic and

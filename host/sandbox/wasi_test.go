@@ -12,8 +12,10 @@ func TestWASIBounds(t *testing.T) {
 		n              int64
 		want           int32
 	}{
-		{"most-buffers", "fd_write", maxVectors, wasiOK}, {"a-buffer-too-many", "fd_write", maxVectors + 1, wasiInval},
-		{"most-subscriptions", "poll_oneoff", maxEvents, wasiOK}, {"a-subscription-too-many", "poll_oneoff", maxEvents + 1, wasiInval},
+		{"most-buffers", "fd_write", maxVectors, wasiOK},
+		{"a-buffer-too-many", "fd_write", maxVectors + 1, wasiInval},
+		{"most-subscriptions", "poll_oneoff", maxEvents, wasiOK},
+		{"a-subscription-too-many", "poll_oneoff", maxEvents + 1, wasiInval},
 		{"no-subscription", "poll_oneoff", 0, wasiInval},
 	} {
 		t.Run(c.rule, func(t *testing.T) {

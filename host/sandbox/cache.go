@@ -1,0 +1,68 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Compiled modules are kept in a folder for each module, with a digest over all of its files beside it. wazero's
+// own checksum covers the machine code alone: a bit that changed in what stands before it can take all
+// memory or make calls jump elsewhere. The digest guards against accidents; against those who can write
+// into the folder its mode does (ownFolder).
+
+// cacheOf is the folder of a module's machine code, "" where none is kept.
+func (e *Engine) cacheOf(wasm []byte) string {
+	if e.cacheDir == "" {
+		return ""
+	}
+	sum := sha256.Sum256(wasm)
+	return filepath.Join(e.cacheDir, hex.EncodeToString(sum[:]))
+}
+
+func digestFile(dir string) string { return dir + ".sha256" }
+
+// intact tells whether the files of a folder are those that were sealed.
+func intact(dir string) bool {
+	want, err := os.ReadFile(digestFile(dir))
+	if err != nil {
+		return false
+	}
+	have, err := digest(dir)
+	return err == nil && have == string(want)
+}
+
+// seal notes what a folder holds. Without it the folder is made anew the next time, so that no error matters.
+func seal(dir string) {
+	sum, err := digest(dir)
+	if err != nil {
+		return
+	}
+	next := digestFile(dir) + ".new"
+	if os.WriteFile(next, []byte(sum), 0o600) == nil {
+		_ = os.Rename(next, digestFile(dir))
+	}
+}
+
+// digest is over the names and bytes of all files in a folder, in order.
+func digest(dir string) (string, error) {
+	h := sha256.New()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		h.Write([]byte(path[len(dir):] + "\x00"))
+		n, err := io.Copy(h, f)
+		h.Write([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)})
+		return err
+	})
+	return hex.EncodeToString(h.Sum(nil)), err
+}
