@@ -15,7 +15,7 @@ package sandbox
 // one loop around a table of branches, is charged once a turn and not once for each of its blocks.
 
 // credit bounds what one charge pays for: the more, the fewer charges, and the more is paid that never runs.
-const credit = 24
+const credit = 32
 
 // charge is fuel to be taken before the instruction numbered at.
 type charge struct {
