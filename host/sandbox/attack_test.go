@@ -57,6 +57,7 @@ func rotated(n int) []byte {
 // TestAttackSkippedIfsAreLate: the same in a loop, where each skipped if would set 1000 locals, so that each end
 // hands on all of them (see below). 100 ifs: 0.9 s between two looks; 500 ifs: 1.9 s, and so late.
 func TestAttackSkippedIfsAreLate(t *testing.T) {
+	notUnderRace(t)
 	lateness(t, skippedIfs(250, nil, each(1000, func(i int) []byte { return slices.Concat(get((i+1)%1000), set(i)) }), 1000,
 		forever, setAll(1000), storeAll(1000)), hostileMemory)
 }
@@ -104,6 +105,7 @@ func coldLoop(before, cold []byte) []byte {
 // the loop's head SSA has a phi for each, and the path that is taken moves all of them (spilled: a load and a
 // store each) for 5 units. 1,400 ns a unit: 430 ms between two looks, up to 300 ms late.
 func TestAttackMovesAtMerges(t *testing.T) {
+	notUnderRace(t)
 	const n = 4990
 	g := newGuest()
 	g.export("run", kindFunction, g.fn("", i32type, n, setAll(n), coldLoop(nil, rotated(n)), i32(0)))
@@ -168,6 +170,7 @@ func TestAttackHostThroughTable(t *testing.T) {
 // TestAttackGrowLate: memory.grow copies all of the memory and clears the rest, and looks at the clock before
 // it only. A limit of 1 GiB (config.md allows 2): 0.8 to 3.1 s late; 256 MiB: up to 55 ms.
 func TestAttackGrowLate(t *testing.T) {
+	notUnderRace(t)
 	const limit, first = 1 << 30, 768 << 4
 	g := newGuest()
 	g.memory = vector(append([]byte{0}, leb(first)...))

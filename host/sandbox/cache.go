@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// Compiled modules are kept in a folder for each module, with a digest over all of its files beside it. wazero's
+// Compiled modules are kept in a folder for each module, with a digest over all of its files. wazero's
 // own checksum covers the machine code alone: a bit that changed in what stands before it can take all
 // memory or make calls jump elsewhere. The digest guards against accidents; against those who can write
 // into the folder its mode does (ownFolder).
@@ -23,11 +23,12 @@ func (e *Engine) cacheOf(wasm []byte) string {
 	return filepath.Join(e.cacheDir, hex.EncodeToString(sum[:]))
 }
 
-func digestFile(dir string) string { return dir + ".sha256" }
+// digestFile stands in the folder that it is about.
+const digestFile = "sha256"
 
 // intact tells whether the files of a folder are those that were sealed.
 func intact(dir string) bool {
-	want, err := os.ReadFile(digestFile(dir))
+	want, err := os.ReadFile(filepath.Join(dir, digestFile))
 	if err != nil {
 		return false
 	}
@@ -35,15 +36,17 @@ func intact(dir string) bool {
 	return err == nil && have == string(want)
 }
 
-// seal notes what a folder holds. Without it the folder is made anew the next time, so that no error matters.
-func seal(dir string) {
-	sum, err := digest(dir)
-	if err != nil {
+// keep seals what was compiled into the folder next and puts it in the place of dir, whole: others, in this
+// process or another, see all of it or nothing. No error matters, because what is not there is made anew.
+func keep(next, dir string) {
+	defer os.RemoveAll(next) // if it is still there
+	sum, err := digest(next)
+	if err != nil || os.WriteFile(filepath.Join(next, digestFile), []byte(sum), 0o600) != nil {
 		return
 	}
-	next := digestFile(dir) + ".new"
-	if os.WriteFile(next, []byte(sum), 0o600) == nil {
-		_ = os.Rename(next, digestFile(dir))
+	if os.Rename(next, dir) != nil && !intact(dir) { // somebody's, and damaged
+		_ = os.RemoveAll(dir)
+		_ = os.Rename(next, dir)
 	}
 }
 
@@ -51,7 +54,7 @@ func seal(dir string) {
 func digest(dir string) (string, error) {
 	h := sha256.New()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || path == filepath.Join(dir, digestFile) {
 			return err
 		}
 		f, err := os.Open(path)

@@ -157,17 +157,21 @@ func (e *Engine) rewriteAndCompile(ctx context.Context, s *sections, manifest *M
 	if dir == "" {
 		return e.compile(ctx, wasm, manifest, "")
 	}
-	known := intact(dir)
-	if !known {
-		_ = os.RemoveAll(dir)
+	if intact(dir) {
+		if m, err := e.compile(ctx, wasm, manifest, dir); err == nil {
+			return m, nil
+		}
 	}
-	m, err := e.compile(ctx, wasm, manifest, dir)
+	next, err := os.MkdirTemp(e.cacheDir, ".new-")
 	if err != nil { // what is wrong with the folder must not keep a tool from loading
 		return e.compile(ctx, wasm, manifest, "")
 	}
-	if !known {
-		seal(dir)
+	m, err := e.compile(ctx, wasm, manifest, next)
+	if err != nil {
+		_ = os.RemoveAll(next)
+		return e.compile(ctx, wasm, manifest, "")
 	}
+	keep(next, dir)
 	return m, nil
 }
 

@@ -117,6 +117,7 @@ func TestGoGuestImportsOnlyWhatItUses(t *testing.T) {
 
 // TestHostileGoGuests shows how misdeeds end that need a whole Go runtime; TestRunEndsGuests has the others.
 func TestHostileGoGuests(t *testing.T) {
+	notUnderRace(t)
 	cases := []struct {
 		folder string
 		time   time.Duration
@@ -152,6 +153,7 @@ func TestHostileGoGuests(t *testing.T) {
 }
 
 func TestGoGuestRemembersNothing(t *testing.T) {
+	notUnderRace(t)
 	m := compileGo(t, "../../plugins/hostile/remembers")
 	for range 3 {
 		f, result, _ := order(`{}`)
@@ -164,6 +166,7 @@ func TestGoGuestRemembersNothing(t *testing.T) {
 // TestGoCollectorKeepsUp is S12: with wazero's default clock (a millisecond a reading) this guest runs
 // out of memory.
 func TestGoCollectorKeepsUp(t *testing.T) {
+	notUnderRace(t)
 	m, err := compileWith(t, buildGo(t, "testdata/collector"), 32<<20)
 	if err != nil {
 		t.Fatal(err)

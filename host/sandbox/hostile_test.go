@@ -301,7 +301,7 @@ func collecting() (stop func()) {
 func TestHostileLeavesNothing(t *testing.T) {
 	rounds := 10
 	if os.Getenv("TOOLHOST_NIGHTLY") != "" {
-		rounds = 320
+		rounds = 330
 	}
 	well := hostileModule(t, newGuest().run(i32(7)))
 	var modules []*Module

@@ -86,6 +86,7 @@ const fuelOfGo = "TOOLHOST_FUEL_OF"
 
 // TestFuelIsTheSame: a thousand runs of a Go guest, on two cores and in another process, use the same fuel.
 func TestFuelIsTheSame(t *testing.T) {
+	notUnderRace(t)
 	m := compileGo(t, "../../plugins/get_order")
 	one := func() uint64 {
 		f, _, _ := order(`{"order_id":"LK-702219"}`)
