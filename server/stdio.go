@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -33,7 +34,8 @@ type stdio struct {
 	asked  map[string]asked // requests that wait for an answer, by id
 	bytes  int              // of them
 	unsent int              // answers that are not written yet
-	quiet  chan struct{}    // closed when input has ended and nothing waits
+	quiet  chan struct{}    // closed when input has ended and nothing waits that does not wait for the end
+	empty  chan struct{}    // closed when input has ended and nothing waits at all
 	ended  bool             // input has ended
 	end    error            // how it ended; read once lines is closed
 	lost   error            // the error of a write: the client is gone
@@ -61,7 +63,7 @@ func newStdio(ctx context.Context, in io.Reader, out io.Writer, refuse func(raw 
 	t := &stdio{
 		queue: make(chan outgoing, maxQueue), stop: ctx.Done(),
 		lines: make(chan Line), refuse: refuse, writer: out,
-		asked: map[string]asked{}, quiet: make(chan struct{}), closed: make(chan struct{}), end: io.EOF,
+		asked: map[string]asked{}, quiet: make(chan struct{}), empty: make(chan struct{}), closed: make(chan struct{}), end: io.EOF,
 	}
 	go t.pump(NewLines(in))
 	go t.send()
@@ -185,11 +187,27 @@ func (t *stdio) drain(ctx context.Context) error {
 	t.mu.Unlock()
 	select {
 	case <-t.quiet:
+		t.part(ctx)
 		return t.end
 	case <-t.closed:
 		return t.end
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// parting is how long a request that waits for the end may still be refused: the SDK looks at it beside us.
+const parting = 200 * time.Millisecond
+
+// part waits a moment for the requests that wait for the end.
+func (t *stdio) part(ctx context.Context) {
+	late := time.NewTimer(parting)
+	defer late.Stop()
+	select {
+	case <-t.empty:
+	case <-late.C:
+	case <-t.closed:
+	case <-ctx.Done():
 	}
 }
 
@@ -236,7 +254,7 @@ func (t *stdio) answered(id string) {
 	t.unsent++
 }
 
-// hush closes quiet when it is; mu is held.
+// hush closes quiet and empty when they are; mu is held.
 func (t *stdio) hush() {
 	if t.unsent > 0 {
 		return
@@ -246,12 +264,21 @@ func (t *stdio) hush() {
 			return
 		}
 	}
+	if !t.ended {
+		return
+	}
+	closeOnce(t.quiet)
+	if len(t.asked) == 0 {
+		closeOnce(t.empty)
+	}
+}
+
+// closeOnce closes a channel that nothing is sent through; the caller holds the lock that guards it.
+func closeOnce(c chan struct{}) {
 	select {
-	case <-t.quiet:
+	case <-c:
 	default:
-		if t.ended {
-			close(t.quiet)
-		}
+		close(c)
 	}
 }
 
