@@ -44,7 +44,6 @@ const (
 	i32Or   = 0x72
 	i32LtU  = 0x49
 	i32GtU  = 0x4b
-	i32LeU  = 0x4d
 	i64GtU  = 0x56
 	i64Add  = 0x7c
 	i64Sub  = 0x7d

@@ -126,7 +126,6 @@ type sections struct {
 	tooDear      error // what compiling the module would cost; nil: it is within the bounds
 	locals       int
 	inits        int
-	offset       int // of the code section's body in the module
 	raw          []sectionBody
 }
 
@@ -356,7 +355,6 @@ func (s *sections) readElements(r *reader) {
 
 // readCode reads every body, so that no instruction is unknown when the module is rewritten.
 func (s *sections) readCode(r *reader) {
-	s.offset = r.offset
 	c, work := &code{}, s.newComplexity()
 	first := s.imported(kindFunction)
 	for range r.count("bodies", maxFuncs) {
