@@ -175,6 +175,22 @@ func TestInspectRefuses(t *testing.T) {
 	}
 }
 
+// TestLocalsOfAllFunctions: each function may have as many as it likes up to its bound, all of them together not.
+func TestLocalsOfAllFunctions(t *testing.T) {
+	most := good()
+	for range maxAllLocals/maxLocals - 1 {
+		most.fn("", "", maxLocals)
+	}
+	if _, err := readSections(most.bytes()); err != nil {
+		t.Error(err)
+	}
+	most.fn("", "", maxLocals)
+	_, faults := Inspect(most.bytes(), offer())
+	if len(faults) != 1 || !strings.Contains(faults[0].Error(), "2000001 parameters and locals in all functions, at most 2000000 are allowed") {
+		t.Errorf("%v", faults)
+	}
+}
+
 func TestInspectReportsEveryFaultAtOnce(t *testing.T) {
 	g := newGuest().imp("env", "abort", "abort").imp("files", "read")
 	_, faults := Inspect(g.bytes(), offer())

@@ -369,16 +369,12 @@ func (s *sections) readCode(r *reader) {
 		}
 		typ := s.functions[first+len(s.bodies)]
 		s.readBody(body, typ, c)
-		if body.err != nil {
-			body.end(r)
-			return
+		if s.locals += c.locals; s.locals > maxAllLocals {
+			body.fail("%d parameters and locals in all functions, at most %d are allowed", s.locals, maxAllLocals)
 		}
 		body.end(r)
 		if r.err != nil {
 			return
-		}
-		if s.locals += c.locals; s.locals > maxAllLocals {
-			body.fail("%d parameters and locals in all functions, at most %d are allowed", s.locals, maxAllLocals)
 		}
 		s.measure(work, typ, c)
 		s.bodies = append(s.bodies, body.data)
