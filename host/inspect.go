@@ -2,8 +2,6 @@ package host
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -111,13 +109,15 @@ func InspectModule(ctx context.Context, file, shown string) (*ModuleReport, erro
 }
 
 func reportOn(ctx context.Context, wasm []byte, shown string) *ModuleReport {
-	digest := sha256.Sum256(wasm)
-	r := &ModuleReport{File: shown, Size: len(wasm), Digest: "sha256:" + hex.EncodeToString(digest[:])}
+	r := &ModuleReport{File: shown, Size: len(wasm)}
 	m, faults := sandbox.Check(ctx, wasm, offer())
 	for _, err := range faults {
 		r.Refusals = append(r.Refusals, err.Error())
 	}
-	if m != nil {
+	if m == nil {
+		r.Digest = sandbox.Digest(wasm)
+	} else {
+		r.Digest = m.Digest
 		r.Functions = m.Functions
 		r.readMemory(m)
 		for _, t := range m.Tables {

@@ -81,14 +81,14 @@ func (l *loader) readModule(t *tool) {
 		l.fault(t.At("plugin"), "[tools.%s] plugin: %s cannot be read: %v", t.Name, t.moduleFile, err)
 		return
 	}
-	manifest, errs := sandbox.Inspect(wasm, offer())
+	module, errs := sandbox.Read(wasm, offer())
 	for _, err := range errs {
 		l.fault(t.At("plugin"), "[tools.%s] plugin: %s: %v", t.Name, t.moduleFile, err)
 	}
-	if manifest == nil {
+	if module == nil {
 		return
 	}
-	t.manifest, t.wasm = manifest, wasm
+	t.manifest, t.inspected = module.Manifest, module
 	l.holdAgainstGrants(t)
 }
 
@@ -127,8 +127,8 @@ func (l *loader) compile(ctx context.Context, cache string) {
 		wait.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			t.module, errs[i] = engine.Compile(ctx, t.wasm, t.Limits.Memory)
-			t.wasm = nil
+			t.module, errs[i] = engine.CompileInspected(ctx, t.inspected, t.Limits.Memory)
+			t.inspected = nil // and the module's bytes with it
 		})
 	}
 	wait.Wait()

@@ -18,7 +18,7 @@ type tool struct {
 	contractFile string // as places show it
 	moduleFile   string
 	contract     *contract.Contract
-	wasm         []byte // until it is compiled
+	inspected    *sandbox.Inspected // until it is compiled
 	manifest     *sandbox.Manifest
 	module       *sandbox.Module
 	grants       []*grant

@@ -26,7 +26,7 @@ func skippedIfs(hops int, between, inside []byte, locals int, around func(...[]b
 	g := newGuest()
 	g.global(0)
 	hop := slices.Concat(between, opZero, op(0x04, 0x40), inside, opEndBlock)
-	g.export("run", kindFunction, g.fn("", i32type, locals, first, around(rep(13, opCount), rep(hops, hop)), last, i32(0)))
+	g.export("run", kindFunction, g.fn("", i32Value, locals, first, around(rep(13, opCount), rep(hops, hop)), last, i32(0)))
 	return g
 }
 
@@ -108,7 +108,7 @@ func TestAttackMovesAtMerges(t *testing.T) {
 	notUnderRace(t)
 	const n = 4990
 	g := newGuest()
-	g.export("run", kindFunction, g.fn("", i32type, n, setAll(n), coldLoop(nil, rotated(n)), i32(0)))
+	g.export("run", kindFunction, g.fn("", i32Value, n, setAll(n), coldLoop(nil, rotated(n)), i32(0)))
 	lateness(t, g, hostileMemory)
 }
 
@@ -123,7 +123,7 @@ func TestAttackGlobalsAfterCalls(t *testing.T) {
 	}
 	f := g.fn("", "", 0, op(0x01))
 	read := each(n, func(i int) []byte { return append(op(0x23), leb(uint64(i))...) })
-	g.export("run", kindFunction, g.fn("", i32type, 1,
+	g.export("run", kindFunction, g.fn("", i32Value, 1,
 		coldLoop(callTo(f), slices.Concat(read, rep(n-1, op(0x7c)), op(0x24, 0))), i32(0)))
 	lateness(t, g, hostileMemory)
 }
@@ -141,8 +141,8 @@ func TestAttackRefFunc(t *testing.T) {
 // loads and stores. 60 to 197 ns a unit, 20 to 59 ms between two looks.
 func TestAttackLoopParameters(t *testing.T) {
 	g := newGuest()
-	bt := g.typ(strings.Repeat(i64type, 128), i32type)
-	g.export("run", kindFunction, g.fn("", i32type, 1, rep(128, opI64(0)), op(0x03), leb(bt), opI64(0), op(0x0c, 0), opEndBlock))
+	bt := g.typ(strings.Repeat(i64Value, 128), i32Value)
+	g.export("run", kindFunction, g.fn("", i32Value, 1, rep(128, opI64(0)), op(0x03), leb(bt), opI64(0), op(0x0c, 0), opEndBlock))
 	lateness(t, g, hostileMemory)
 }
 
@@ -150,7 +150,7 @@ func TestAttackLoopParameters(t *testing.T) {
 // poll_oneoff and 64 clocks each such call takes 5.4 us.
 func TestAttackHostThroughTable(t *testing.T) {
 	fuel := func(call func(g *guest) []byte) uint64 {
-		g := newGuest().importAs(wasiModule, "sched_yield", "", i32type)
+		g := newGuest().importAs(wasiModule, "sched_yield", "", i32Value)
 		g.tables = [][]byte{{typeFuncref, 0, 1}}
 		g.elements(0)
 		g.run(rep(1000, call(g), opDrop), i32(0))
@@ -161,7 +161,7 @@ func TestAttackHostThroughTable(t *testing.T) {
 		return usage.Fuel
 	}
 	direct := fuel(func(*guest) []byte { return callTo(0) })
-	table := fuel(func(g *guest) []byte { return slices.Concat(opZero, op(0x11), leb(g.typ("", i32type)), op(0)) })
+	table := fuel(func(g *guest) []byte { return slices.Concat(opZero, op(0x11), leb(g.typ("", i32Value)), op(0)) })
 	if table < direct {
 		t.Errorf("1000 calls of the host: %d units, through a table %d", direct, table)
 	}

@@ -26,7 +26,7 @@ func busyFor(t testing.TB, m *Module, d time.Duration) (ended <-chan error) {
 // TestBusyGuestLetsTheCollectorRun: while guests burn all cores, a goroutine that sleeps a millisecond wakes
 // in time, and collections end. Without yields the first took as long as the guests did.
 func TestBusyGuestLetsTheCollectorRun(t *testing.T) {
-	m := hostileModule(t, newGuest().run(forever(), i32(0)))
+	m := hostileModule(t, loops())
 	var busy []<-chan error
 	for range 4 {
 		busy = append(busy, busyFor(t, m, time.Second))
@@ -53,7 +53,7 @@ func TestBusyGuestLetsTheCollectorRun(t *testing.T) {
 func BenchmarkBesideABusyGuest(b *testing.B) {
 	small := hostileModule(b, newGuest().run(tightBody()...))
 	for name, g := range map[string]*guest{
-		"loop": newGuest().run(forever(), i32(0)), "fill": full().run(forever(i32(0), i32(1), i32(hostileMemory), op(0xfc, 11, 0)), i32(0)),
+		"loop": loops(), "fill": fillsMemory(),
 	} {
 		m := hostileModule(b, g)
 		b.Run(name, func(b *testing.B) {

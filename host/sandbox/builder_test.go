@@ -15,17 +15,7 @@ func leb(n uint64) []byte {
 	return append(out, byte(n))
 }
 
-func sleb(n int64) []byte {
-	var out []byte
-	for {
-		b := byte(n & 0x7f)
-		n >>= 7
-		if (n == 0 && b&0x40 == 0) || (n == -1 && b&0x40 != 0) {
-			return append(out, b)
-		}
-		out = append(out, b|0x80)
-	}
-}
+func sleb(n int64) []byte { return appendSigned(nil, n) }
 
 func sized(b []byte) []byte { return append(leb(uint64(len(b))), b...) }
 
@@ -101,7 +91,7 @@ func (g *guest) export(name string, kind byte, index uint64) *guest {
 
 // run adds and exports run: () -> i32 with one i64 local.
 func (g *guest) run(code ...[]byte) *guest {
-	return g.export("run", kindFunction, g.fn("", i32type, 1, code...))
+	return g.export("run", kindFunction, g.fn("", i32Value, 1, code...))
 }
 
 func (g *guest) global(n int64) *guest {
@@ -136,12 +126,6 @@ func (g *guest) bytes() []byte {
 	return out
 }
 
-// Value types as type lists.
-const (
-	i32type = string(rune(typeI32))
-	i64type = string(rune(typeI64))
-)
-
 const opEnd = 0x0b
 
 func op(b ...byte) []byte { return b }
@@ -162,7 +146,6 @@ var (
 	opGet0        = op(0x20, 0)
 	opWrap        = op(0xa7)                            // i32.wrap_i64
 	opHigh        = op(0x42, 32, 0x88, 0xa7)            // i64.const 32, i64.shr_u, i32.wrap_i64: the status
-	opForever     = op(0x03, 0x40, 0x0c, 0x00, 0x0b)    // loop br 0 end
 	opGrow        = op(0x40, 0)                         // memory.grow
 	opReturn      = op(0x0f)                            // return
 	opMinusOne    = op(0x41, 0x7f, 0x46, 0x04, 0x40)    // i32.const -1, i32.eq, if

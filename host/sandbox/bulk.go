@@ -37,21 +37,6 @@ type bulkWriter struct {
 	a, b       uint32
 }
 
-// Instructions of the functions below.
-const (
-	i32Add  = 0x6a
-	i32Sub  = 0x6b
-	i32Or   = 0x72
-	i32LtU  = 0x49
-	i32GtU  = 0x4b
-	i64GtU  = 0x56
-	i64Add  = 0x7c
-	i64Sub  = 0x7d
-	i64Shl  = 0x86
-	i64DivU = 0x80
-	i64Wide = 0xad // i64.extend_i32_u
-)
-
 func (b *bulkWriter) write() []byte {
 	f := &functionWriter{rewriting: b.rewriting, out: []byte{0}} // no locals
 	if b.op <= opcodeMemoryFill {

@@ -54,11 +54,11 @@ func (c *complexity) plain(op byte) {
 		return
 	}
 	switch {
-	case op >= 0x28 && op <= 0x3e:
+	case op >= opcodeI32Load && op <= opcodeI64Store32:
 		b.access()
-	case op == 0x20 || op == 0x23: // local.get, global.get
+	case op == opcodeLocalGet, op == opcodeGlobalGet:
 		b.lookups += b.here.chain
-	case op == 0x40: // memory.grow
+	case op == opcodeMemoryGrow:
 		b.walks += b.here.known
 	case op >= 0x74 && op <= 0x76, op >= 0x86 && op <= 0x88: // shifts: those by nothing are aliases
 		b.aliases++
@@ -68,10 +68,10 @@ func (c *complexity) plain(op byte) {
 	case opcodeLocalSet, opcodeLocalTee:
 		b.sets++
 		b.frames[len(b.frames)-1].sets++
-	case 0x0f: // return
+	case opcodeReturn:
 		b.edge(len(b.frames) - 1)
 		b.dead = 1
-	case 0x00: // unreachable
+	case opcodeUnreachable:
 		b.dead = 1
 	}
 }
@@ -99,16 +99,10 @@ func (c *complexity) misc(sub uint32) {
 	}
 	b.lookups += 2 * b.here.chain
 	b.walks += b.here.known
-	switch sub {
-	case 8, 10, 12, 14: // init and copy
-		b.move(3, 0)
-	case 11, 17: // fill
-		b.move(3, 0)
+	op := opcodeTruncSat | uint16(sub)
+	b.move(effect(op))
+	if op == opcodeMemoryFill || op == opcodeTableFill {
 		b.fill()
-	case 15: // table.grow
-		b.move(2, 1)
-	case 16: // table.size
-		b.move(0, 1)
 	}
 }
 

@@ -77,13 +77,13 @@ var shapes = []costlyShape{
 	}, 5_000, 1_000, saysLive, []int{100, 1000}},
 	{"br_table to a loop of parameters", func(n, k int) *guest {
 		g := newGuest().run(opZero)
-		t := g.typ(strings.Repeat(i64type, k), "")
+		t := g.typ(strings.Repeat(i64Value, k), "")
 		g.fn("", "", 0, rep(k, op(0x42, 1)), op(0x03), leb(t), branchTable(n), opEndBlock)
 		return g
 	}, 40_000, 100, saysLive, []int{16, 128}},
 	{"br_if to a loop of parameters", func(n, k int) *guest {
 		g := newGuest().run(opZero)
-		t := g.typ(strings.Repeat(i64type, k), "")
+		t := g.typ(strings.Repeat(i64Value, k), "")
 		g.fn("", "", 0, rep(k, op(0x42, 1)), op(0x03), leb(t), rep(n, opBranch0), rep(k, opDrop), opEndBlock)
 		return g
 	}, 10_000, 32, fmt.Sprintf(saysProducts, "variables read across basic blocks"), []int{16, 128}},
@@ -105,7 +105,7 @@ var shapes = []costlyShape{
 			if i < 990 {
 				g.global(0)
 			}
-			t := strings.Repeat(i64type, i%100) + strings.Repeat(i32type, i/100%28)
+			t := strings.Repeat(i64Value, i%100) + strings.Repeat(i32Value, i/100%28)
 			g.types = append(g.types, slices.Concat([]byte{0x60}, sized([]byte(t)), vector()))
 		}
 		g.fn("", "", 0)
@@ -130,8 +130,8 @@ var shapes = []costlyShape{
 	}, 100_000, 100, saysStraight, []int{1000}},
 	{"calls of many values", func(n, k int) *guest {
 		g := newGuest().run(opZero)
-		a := g.fn("", strings.Repeat(i64type, 16), 0, rep(16, op(0x42, 1)))
-		f := g.fn(strings.Repeat(i64type, 128), "", 0)
+		a := g.fn("", strings.Repeat(i64Value, 16), 0, rep(16, op(0x42, 1)))
+		f := g.fn(strings.Repeat(i64Value, 128), "", 0)
 		g.fn("", "", 0, rep(n, rep(8, callTo(a)), callTo(f)))
 		return g
 	}, 3_000, 0, saysStraight, nil},
@@ -172,13 +172,13 @@ var shapes = []costlyShape{
 	}, 50_000, 100_000, fmt.Sprintf(saysProducts, "uses of aliases"), []int{10_000, 100_000}},
 	{"br_tables that are never reached", func(n, k int) *guest {
 		g := newGuest().run(opZero)
-		t := g.typ(strings.Repeat(i64type, 128), "")
+		t := g.typ(strings.Repeat(i64Value, 128), "")
 		g.fn("", "", 0, opUnreachable, op(0x03), leb(t), rep(n, branchTable(100)), opEndBlock)
 		return g
 	}, 8_000, 0, saysStraight, nil},
 	{"blocks that are never reached", func(n, k int) *guest {
 		g := newGuest().run(opZero)
-		t := g.typ(strings.Repeat(i64type, 128), "")
+		t := g.typ(strings.Repeat(i64Value, 128), "")
 		g.fn("", "", 0, opUnreachable, rep(n, op(0x02), leb(t), opUnreachable, opEndBlock))
 		return g
 	}, 8_000, 0, saysStraight, nil},

@@ -29,20 +29,25 @@ func (w *rewriting) dataSection(body []byte) []byte {
 	}
 	r := &reader{data: body}
 	j := joiner{out: make([]byte, 0, len(body)+len(body)/8)}
-	for n := range r.u32() {
+	count := r.u32()
+	for n := range count {
 		s := w.readSegment(r)
 		if !s.constant {
 			return body
 		}
-		if n == 0 || !j.joins(s) {
+		switch {
+		case n == 0:
+			j.run.at = s.at
+		case !j.joins(s):
 			j.flush()
 			j.run = segment{at: s.at}
 		}
 		j.run.bytes = append(j.run.bytes, make([]byte, s.at-j.run.end())...)
 		j.run.bytes = append(j.run.bytes, s.bytes...)
-		j.open = true
 	}
-	j.flush()
+	if count > 0 {
+		j.flush()
+	}
 	return append(appendU32(nil, j.segments), j.out...)
 }
 
@@ -52,7 +57,6 @@ type area struct{ from, to uint64 }
 // joiner joins segments into runs.
 type joiner struct {
 	run      segment
-	open     bool
 	areas    []area
 	out      []byte
 	segments uint32
@@ -68,9 +72,6 @@ func (j *joiner) joins(s segment) bool {
 }
 
 func (j *joiner) flush() {
-	if !j.open {
-		return
-	}
 	j.out = appendSigned(append(j.out, 0, opcodeI32Const), int64(int32(uint32(j.run.at))))
 	j.out = appendSized(append(j.out, opcodeEnd), j.run.bytes)
 	j.segments++

@@ -3,6 +3,23 @@ package sandbox
 // Writing of the binary format: numbers, vectors, and sections that stay as they are but for the
 // indexes of functions.
 
+// Numeric instructions that the rewriting writes.
+const (
+	i32LtU  = 0x49
+	i32GtU  = 0x4b
+	i64GtU  = 0x56
+	i64GeS  = 0x59
+	i32Add  = 0x6a
+	i32Sub  = 0x6b
+	i32Or   = 0x72
+	i64Add  = 0x7c
+	i64Sub  = 0x7d
+	i64DivU = 0x80
+	i64Or   = 0x84
+	i64Shl  = 0x86
+	i64Wide = 0xad // i64.extend_i32_u
+)
+
 // moved rewrites a section's body: visit reads it and names the function indexes in it.
 func (w *rewriting) moved(body []byte, visit func(*splice)) []byte {
 	p := &splice{reader: &reader{data: body}, move: w.functionIndex}

@@ -75,14 +75,27 @@ type Module struct {
 	idle    chan struct{} // closed when the last call ends after Close
 }
 
-// Compile inspects the module again, so that no path leads around Inspect, validates it and compiles
-// it. The error holds every fault. memoryLimit is in bytes. Compilation may take seconds; when ctx ends or
-// Options.CompileTime is over, Compile returns and what was begun ends by itself: wazero cannot be
-// interrupted, but what a module that got so far may cost it is bounded (complexity.go).
+// Compile inspects a module and compiles it.
 func (e *Engine) Compile(ctx context.Context, wasm []byte, memoryLimit int64) (*Module, error) {
-	s, manifest, faults := check(ctx, wasm, e.offer)
+	m, faults := Read(wasm, e.offer)
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
+	}
+	return e.CompileInspected(ctx, m, memoryLimit)
+}
+
+// CompileInspected judges an inspected module by the engine's own offer, so that no path leads around it,
+// validates it and compiles it. The error holds every fault. memoryLimit is in bytes. Compilation may take
+// seconds; when ctx ends or Options.CompileTime is over, it returns and what was begun ends by itself: wazero
+// cannot be interrupted, but what a module that got so far may cost it is bounded (complexity.go).
+func (e *Engine) CompileInspected(ctx context.Context, inspected *Inspected, memoryLimit int64) (*Module, error) {
+	s := inspected.read
+	manifest, faults := s.judge(e.offer)
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	if err := validate(ctx, s.plain()); err != nil {
+		return nil, err
 	}
 	if memoryLimit <= 0 || memoryLimit > maxMemory {
 		return nil, fmt.Errorf("a memory limit of %d bytes, want 1 to %d", memoryLimit, int64(maxMemory))
@@ -129,23 +142,16 @@ func (e *Engine) compileInTime(ctx context.Context, s *sections, manifest *Manif
 // Check says what Compile would refuse, whatever the memory limit, and compiles nothing: the faults of
 // [Inspect] and, if there is none, what is not valid in instructions and indexes.
 func Check(ctx context.Context, wasm []byte, offered Offer) (*Manifest, []error) {
-	_, m, faults := check(ctx, wasm, offered)
-	return m, faults
-}
-
-func check(ctx context.Context, wasm []byte, offered Offer) (*sections, *Manifest, []error) {
-	s, err := readSections(wasm)
-	if err != nil {
-		return nil, nil, []error{fmt.Errorf("the module cannot be read: %w", err)}
+	m, faults := Read(wasm, offered)
+	if m == nil {
+		return nil, faults
 	}
-	m, faults := s.judge(wasm, offered)
-	if len(faults) > 0 {
-		return s, m, faults
+	if len(faults) == 0 {
+		if err := validate(ctx, m.read.plain()); err != nil {
+			faults = []error{err}
+		}
 	}
-	if err := validate(ctx, s.plain()); err != nil {
-		return s, m, []error{err}
-	}
-	return s, m, nil
+	return m.Manifest, faults
 }
 
 func (e *Engine) rewriteAndCompile(ctx context.Context, s *sections, manifest *Manifest) (*Module, error) {

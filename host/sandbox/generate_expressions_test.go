@@ -144,13 +144,13 @@ func (g *generator) state(t byte) {
 		g.put("table.size", size)
 	case kind == 2:
 		g.put("", op(0x3f, 0), i32(6), op(0x49), op(0x04, typeI32))
-		g.labels = append(g.labels, i32type)
+		g.labels = append(g.labels, i32Value)
 		g.masked(3)
 		g.labels = g.labels[:len(g.labels)-1]
 		g.put("memory.grow", opGrow, op(0x05), i32(genChoose(g.genChoices, []int64{0, 65536, -1})), opGrow, opEndBlock)
 	default:
 		g.put("", size, i32(24), op(0x49), op(0x04, typeI32))
-		g.labels = append(g.labels, i32type)
+		g.labels = append(g.labels, i32Value)
 		g.expression(typeFuncref, 2)
 		g.masked(7)
 		g.labels = g.labels[:len(g.labels)-1]

@@ -39,24 +39,24 @@ func genJoined(lists ...[]genOperator) (all []genOperator) {
 func genOften(list []genOperator) []genOperator { return genJoined(list, list, list) }
 
 func genIntegerOperators() []genOperator {
-	two32, two64 := i32type+i32type, i64type+i64type
+	two32, two64 := i32Value+i32Value, i64Value+i64Value
 	return genJoined(
-		genRun("eqz", 0x45, 0x45, i32type, typeI32, false),
+		genRun("eqz", 0x45, 0x45, i32Value, typeI32, false),
 		genRun("compare i32", 0x46, 0x4f, two32, typeI32, false),
-		genRun("eqz", 0x50, 0x50, i64type, typeI32, false),
+		genRun("eqz", 0x50, 0x50, i64Value, typeI32, false),
 		genRun("compare i64", 0x51, 0x5a, two64, typeI32, false),
-		genRun("count bits", 0x67, 0x69, i32type, typeI32, false),
+		genRun("count bits", 0x67, 0x69, i32Value, typeI32, false),
 		genRun("add, sub, mul", 0x6a, 0x6c, two32, typeI32, false),
 		genOften(genRun("div i32", 0x6d, 0x6e, two32, typeI32, false)),
 		genOften(genRun("rem i32", 0x6f, 0x70, two32, typeI32, false)),
 		genRun("bits", 0x71, 0x78, two32, typeI32, false),
-		genRun("count bits", 0x79, 0x7b, i64type, typeI64, false),
+		genRun("count bits", 0x79, 0x7b, i64Value, typeI64, false),
 		genRun("add, sub, mul", 0x7c, 0x7e, two64, typeI64, false),
 		genOften(genRun("div i64", 0x7f, 0x80, two64, typeI64, false)),
 		genOften(genRun("rem i64", 0x81, 0x82, two64, typeI64, false)),
 		genRun("bits", 0x83, 0x8a, two64, typeI64, false),
-		genRun("extend", 0xc0, 0xc1, i32type, typeI32, false),
-		genRun("extend", 0xc2, 0xc4, i64type, typeI64, false),
+		genRun("extend", 0xc0, 0xc1, i32Value, typeI32, false),
+		genRun("extend", 0xc2, 0xc4, i64Value, typeI64, false),
 		genRun("ref.is_null", 0xd1, 0xd1, string(rune(typeFuncref)), typeI32, false),
 	)
 }
@@ -80,22 +80,22 @@ func genFloatOperators() []genOperator {
 func genConversions() []genOperator {
 	f32, f64 := string(rune(typeF32)), string(rune(typeF64))
 	list := genJoined(
-		genRun("wrap", 0xa7, 0xa7, i64type, typeI32, false),
+		genRun("wrap", 0xa7, 0xa7, i64Value, typeI32, false),
 		genRun("trunc", 0xa8, 0xa9, f32, typeI32, false),
 		genRun("trunc", 0xaa, 0xab, f64, typeI32, false),
-		genRun("extend", 0xac, 0xad, i32type, typeI64, false),
+		genRun("extend", 0xac, 0xad, i32Value, typeI64, false),
 		genRun("trunc", 0xae, 0xaf, f32, typeI64, false),
 		genRun("trunc", 0xb0, 0xb1, f64, typeI64, false),
-		genRun("convert", 0xb2, 0xb3, i32type, typeF32, false),
-		genRun("convert", 0xb4, 0xb5, i64type, typeF32, false),
+		genRun("convert", 0xb2, 0xb3, i32Value, typeF32, false),
+		genRun("convert", 0xb4, 0xb5, i64Value, typeF32, false),
 		genRun("demote", 0xb6, 0xb6, f64, typeF32, true),
-		genRun("convert", 0xb7, 0xb8, i32type, typeF64, false),
-		genRun("convert", 0xb9, 0xba, i64type, typeF64, false),
+		genRun("convert", 0xb7, 0xb8, i32Value, typeF64, false),
+		genRun("convert", 0xb9, 0xba, i64Value, typeF64, false),
 		genRun("promote", 0xbb, 0xbb, f32, typeF64, true),
 		genRun("reinterpret", 0xbc, 0xbc, f32, typeI32, false),
 		genRun("reinterpret", 0xbd, 0xbd, f64, typeI64, false),
-		genRun("reinterpret", 0xbe, 0xbe, i32type, typeF32, false),
-		genRun("reinterpret", 0xbf, 0xbf, i64type, typeF64, false),
+		genRun("reinterpret", 0xbe, 0xbe, i32Value, typeF32, false),
+		genRun("reinterpret", 0xbf, 0xbf, i64Value, typeF64, false),
 	)
 	for sub := range byte(8) { // to i32 first; two of each source
 		to := []byte{typeI32, typeI64}[sub/4]
@@ -114,19 +114,19 @@ func genVectorOperators() []genOperator {
 	return []genOperator{
 		vector(v, typeV128, 0x4d), // v128.not
 		vector(v+v, typeV128, 0x0d, 0, 17, 2, 19, 4, 21, 6, 23, 31, 9, 10, 11, 12, 13, 14, 15), // i8x16.shuffle
-		vector(i32type, typeV128, 0x11),      // i32x4.splat
-		vector(i64type, typeV128, 0x12),      // i64x2.splat
-		vector(v+i32type, typeV128, 0x1c, 3), // i32x4.replace_lane
-		vector(v+v, typeV128, 0x51),          // v128.xor
-		vector(v+v+v, typeV128, 0x52),        // v128.bitselect
-		vector(v+v, typeV128, 0x6e),          // i8x16.add
-		vector(v+v, typeV128, 0x95),          // i16x8.mul
-		vector(v+v, typeV128, 0xae),          // i32x4.add
-		vector(v+i32type, typeV128, 0xcb),    // i64x2.shl
-		vector(v, typeI32, 0x53),             // v128.any_true
-		vector(v, typeI32, 0x64),             // i8x16.bitmask
-		vector(v, typeI32, 0x1b, 2),          // i32x4.extract_lane
-		vector(v, typeI64, 0x1d, 1),          // i64x2.extract_lane
+		vector(i32Value, typeV128, 0x11),      // i32x4.splat
+		vector(i64Value, typeV128, 0x12),      // i64x2.splat
+		vector(v+i32Value, typeV128, 0x1c, 3), // i32x4.replace_lane
+		vector(v+v, typeV128, 0x51),           // v128.xor
+		vector(v+v+v, typeV128, 0x52),         // v128.bitselect
+		vector(v+v, typeV128, 0x6e),           // i8x16.add
+		vector(v+v, typeV128, 0x95),           // i16x8.mul
+		vector(v+v, typeV128, 0xae),           // i32x4.add
+		vector(v+i32Value, typeV128, 0xcb),    // i64x2.shl
+		vector(v, typeI32, 0x53),              // v128.any_true
+		vector(v, typeI32, 0x64),              // i8x16.bitmask
+		vector(v, typeI32, 0x1b, 2),           // i32x4.extract_lane
+		vector(v, typeI64, 0x1d, 1),           // i64x2.extract_lane
 	}
 }
 

@@ -201,12 +201,12 @@ func (g *generator) traced(t byte) {
 // makeProbes makes the functions after f0, f1, ...: the trace's first.
 func (g *generator) makeProbes() {
 	trace := leb(traceGlobal)
-	g.fn(i64type, "", 0, op(0x23), trace, op(0x42, 7, 0x89), op(0x20, 0, 0x85, 0x24), trace) // rotated, xor
+	g.fn(i64Value, "", 0, op(0x23), trace, op(0x42, 7, 0x89), op(0x20, 0, 0x85, 0x24), trace) // rotated, xor
 	size := func(table byte) []byte { return op(0xfc, 16, table) }
 	isNull := slices.Concat(op(0x20, 0), op(0x25, 0), op(0xd1))
 	g.export(genReset, kindFunction, g.fn("", "", 0, i32(genBudget), op(0x24, 0)))
-	g.export(genSizes, kindFunction, g.fn("", i32type+i32type, 0, size(0), size(1)))
-	g.export(genEmpty, kindFunction, g.fn(i32type, i32type, 0, isNull))
+	g.export(genSizes, kindFunction, g.fn("", i32Value+i32Value, 0, size(0), size(1)))
+	g.export(genEmpty, kindFunction, g.fn(i32Value, i32Value, 0, isNull))
 }
 
 // constant gives the instruction for some constant of the type; the first choice is a small number.

@@ -107,10 +107,10 @@ func (c *call) serve(ctx context.Context, mem api.Memory, module, function strin
 // ask calls Functions and ends the guest if that fails or the call's time is over.
 func (c *call) ask(ctx context.Context, module, function string, request []byte) *answer {
 	a := &answer{module: module, function: function, request: request}
-	var err error
 	// Functions may keep or change what it is given; the kept answer is found by these bytes.
-	a.status, a.response, err = guarded(func() (Status, []byte, error) {
-		return c.Functions.Call(ctx, module, function, bytes.Clone(request))
+	err := guarded(func() (err error) {
+		a.status, a.response, err = c.Functions.Call(ctx, module, function, bytes.Clone(request))
+		return err
 	})
 	name := dotted(module, function)
 	switch {
@@ -127,10 +127,7 @@ func (c *call) ask(ctx context.Context, module, function string, request []byte)
 }
 
 func (c *call) tooLong(module, function string, size uint32) *answer {
-	tell := func() (_ Status, _ []byte, err error) {
-		return OK, nil, c.Functions.TooLong(module, function, int64(size))
-	}
-	if _, _, err := guarded(tell); err != nil {
+	if err := guarded(func() error { return c.Functions.TooLong(module, function, int64(size)) }); err != nil {
 		c.stop(HostError, fmt.Errorf("%s: %w", dotted(module, function), err))
 	}
 	text := fmt.Appendf(nil, `{"error":"a request of %d bytes, at most %d are allowed"}`, size, MaxRequest)
@@ -138,7 +135,7 @@ func (c *call) tooLong(module, function string, size uint32) *answer {
 }
 
 // guarded turns a panic into an error that says where, without a stack (S9). It holds no lock.
-func guarded(f func() (Status, []byte, error)) (s Status, response []byte, err error) {
+func guarded(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)

@@ -97,7 +97,7 @@ func TestStatusAndLengthReachTheGuest(t *testing.T) {
 
 // TestOutputIsBounded is S10: log requests and stdout share one bound, and the notice comes once.
 func TestOutputIsBounded(t *testing.T) {
-	g := newGuest().imp("toolhost", "log").importAs(wasiModule, "fd_write", strings.Repeat(i32type, 4), i32type)
+	g := newGuest().imp("toolhost", "log").importAs(wasiModule, "fd_write", strings.Repeat(i32Value, 4), i32Value)
 	g.bytesAt(0, "\x20\x00\x00\x00\x0a\x00\x00\x00").bytesAt(32, "0123456789") // one iovec of ten bytes
 	log := slices.Concat(g.ask("toolhost.log", 32, 10, 0, 0), opDrop)
 	write := slices.Concat(i32(1), i32(0), i32(1), i32(64), callTo(g.named[wasiModule+".fd_write"]), opDrop)

@@ -49,19 +49,36 @@ func forever(code ...[]byte) []byte {
 
 // wasi imports one function with so many i32 parameters.
 func (g *guest) wasi(name string, params int) *guest {
-	return g.importAs(wasiModule, name, strings.Repeat(i32type, params), i32type)
+	return g.importAs(wasiModule, name, strings.Repeat(i32Value, params), i32Value)
 }
 
 func hostiles() []hostile {
 	return slices.Concat(busyHostiles(), hostHostiles(), greedyHostiles())
 }
 
+func loops() *guest { return newGuest().run(forever(), i32(0)) }
+
+// stuckAtStart never ends its initialisation.
+func stuckAtStart() *guest {
+	g := newGuest()
+	return g.export("_initialize", kindFunction, g.fn("", "", 0, forever())).run(i32(0))
+}
+
+// callTree calls itself twice, 2^60 times in all; there is no loop, and it is never deep.
+func callTree() *guest {
+	g := newGuest()
+	g.fn(i32Value, "", 0, get(0), op(0x45, 0x04, 0x40), opReturn, opEndBlock,
+		get(0), i32(1), op(0x6b), callTo(0), get(0), i32(1), op(0x6b), callTo(0))
+	return g.run(i32(60), callTo(0), i32(0))
+}
+
+// fillsMemory fills all of its memory again and again.
+func fillsMemory() *guest {
+	return full().run(forever(i32(0), i32(1), i32(hostileMemory), op(0xfc, 11, 0)), i32(0))
+}
+
 // busyHostiles compute without end, in each way that a metering could miss.
 func busyHostiles() []hostile {
-	tree := newGuest() // calls itself twice, 2^60 times in all; no loop, and never deep
-	tree.fn(i32type, "", 0, get(0), op(0x45, 0x04, 0x40), opReturn, opEndBlock,
-		get(0), i32(1), op(0x6b), callTo(0), get(0), i32(1), op(0x6b), callTo(0))
-	tree.run(i32(60), callTo(0), i32(0))
 	leaves := newGuest() // calls a function that costs next to nothing
 	leaf := leaves.fn("", "", 0)
 	leaves.run(forever(rep(1000, callTo(leaf))), i32(0))
@@ -73,21 +90,19 @@ func busyHostiles() []hostile {
 	skips := newGuest() // the body of the loop is jumped over: what was paid for never runs, or the other way round
 	skips.run(opLoop, opBlock, i32(1), op(0x0d, 0), rep(2000, opCount), opEndBlock, rep(2000, opCount), op(0x0c, 0), opEndBlock, i32(0))
 	skips.global(0)
-	initialize := newGuest()
-	initialize.export("_initialize", kindFunction, initialize.fn("", "", 0, forever())).run(i32(0))
 	moves := newGuest() // hands a thousand locals around, which costs nothing in the source
 	moves.run2(1000, i32(0))
 	return []hostile{
-		{"loops", newGuest().run(forever(), i32(0)), Deadline, "", false},
+		{"loops", loops(), Deadline, "", false},
 		{"loops-in-a-large-body", newGuest().global(0).run(forever(rep(20_000, opCount)), i32(0)), Deadline, "", false},
 		{"skips-what-it-paid-for", skips, Deadline, "", false},
-		{"calls-only-itself", tree, Deadline, "", false},
+		{"calls-only-itself", callTree(), Deadline, "", false},
 		{"calls-short-functions", leaves, Deadline, "", false},
 		{"calls-through-a-table", indirect, Deadline, "", false},
-		{"loops-in-initialize", initialize, Deadline, "", false},
+		{"loops-in-initialize", stuckAtStart(), Deadline, "", false},
 		{"rotates-locals", moves, Deadline, "", false},
 		{"divides", newGuest().run(forever(rep(5000, opGet0, op(0x42, 7, 0x7f, 0x21, 0))), i32(0)), Deadline, "", false},
-		{"fills-memory", full().run(forever(i32(0), i32(1), i32(hostileMemory), op(0xfc, 11, 0)), i32(0)), Deadline, "", false},
+		{"fills-memory", fillsMemory(), Deadline, "", false},
 		{"fills-memory-without-a-loop", full().run(rep(2000, i32(0), i32(1), i32(hostileMemory), op(0xfc, 11, 0)), i32(0)), Deadline, "", false},
 		{"copies-memory-upwards", full().run(forever(i32(0), i32(9), i32(hostileMemory-9), op(0xfc, 10, 0, 0)), i32(0)), Deadline, "", false},
 		{"copies-memory-downwards", full().run(forever(i32(9), i32(0), i32(hostileMemory-9), op(0xfc, 10, 0, 0)), i32(0)), Deadline, "", false},
@@ -104,7 +119,7 @@ func hostHostiles() []hostile {
 	calls.run(forever(calls.ask("records.get", 0, 0, 0, 0), opDrop), i32(0))
 	waits := newGuest().imp("records", "list")
 	waits.run(waits.ask("records.list", 0, 0, 0, 0), opDrop, i32(0))
-	clocks := newGuest().importAs(wasiModule, "clock_time_get", i32type+i64type+i32type, i32type)
+	clocks := newGuest().importAs(wasiModule, "clock_time_get", i32Value+i64Value+i32Value, i32Value)
 	clocks.run(forever(rep(5000, i32(0), op(0x42, 0), i32(0), callTo(0), opDrop)), i32(0))
 	random := full().wasi("random_get", 2)
 	random.run(forever(i32(0), i32(hostileMemory), callTo(0), opDrop), i32(0))
@@ -118,7 +133,7 @@ func hostHostiles() []hostile {
 	sleeps.run(i32(0), i32(64), i32(1), i32(128), callTo(0), opDrop, i32(0))
 	huge := full().imp("toolhost", "result")
 	huge.run(huge.ask("toolhost.result", 0, hostileMemory, 0, 0), opDrop, i32(0))
-	exit := newGuest().importAs(wasiModule, "proc_exit", i32type, "")
+	exit := newGuest().importAs(wasiModule, "proc_exit", i32Value, "")
 	exit.run(i32(0), callTo(0), i32(0))
 	return []hostile{
 		{"logs-without-end", log, Deadline, "", false},
@@ -140,7 +155,7 @@ func greedyHostiles() []hostile {
 	deep := newGuest()
 	deep.run(callTo(0))
 	wide := newGuest() // two thousand values live across the call
-	wide.fn("", i64type, 0, rep(2000, opZero, op(0x29, 3, 0)), callTo(0), rep(2000, op(0x7c)))
+	wide.fn("", i64Value, 0, rep(2000, opZero, op(0x29, 3, 0)), callTo(0), rep(2000, op(0x7c)))
 	wide.run(callTo(0), opWrap)
 	tables := newGuest()
 	tables.tables = [][]byte{{typeFuncref, 0, 1}}
@@ -159,7 +174,7 @@ func greedyHostiles() []hostile {
 func (g *guest) run2(locals int, after ...[]byte) {
 	rotate := each(locals, func(i int) []byte { return get((i + 1) % locals) })
 	rotate = append(rotate, each(locals, func(i int) []byte { return set(locals - 1 - i) })...)
-	g.export("run", kindFunction, g.fn("", i32type, locals, setAll(locals), forever(rotate), slices.Concat(after...)))
+	g.export("run", kindFunction, g.fn("", i32Value, locals, setAll(locals), forever(rotate), slices.Concat(after...)))
 }
 
 // missCaches reads all over the memory.
@@ -354,80 +369,4 @@ func leftovers(t *testing.T) left {
 		t.Fatal(err)
 	}
 	return left{runtime.NumGoroutine(), len(files), m.HeapAlloc}
-}
-
-// TestHostileRegions hands each function that a guest can import, WASI's too, pointers and lengths that overflow
-// or lie outside. It ends the guest, or WASI answers with an error: nothing else happens.
-func TestHostileRegions(t *testing.T) {
-	for module, functions := range offer() {
-		for _, name := range functions {
-			for _, args := range [][4]int64{
-				{-1, 1, 0, 0}, {-1, -1, 0, 0}, {0, -1, 0, 0}, {pageSize, 1, 0, 0}, {0, 0, -1, 1}, {0, 0, -1, -1}, {0, 0, 8, -1}, {0, 0, pageSize - 3, 4},
-			} {
-				g := newGuest().imp(module, name)
-				g.run(g.ask(module+"."+name, args[0], args[1], args[2], args[3]), opDrop, i32(0))
-				f := &answers{}
-				_, _, err := hostileModule(t, g).Run(t.Context(), bounds(f))
-				wantStop(t, err, Trap, "outside the memory")
-				if len(f.calls) > 0 {
-					t.Errorf("%s.%s%v reached the host", module, name, args)
-				}
-			}
-		}
-	}
-	for name, f := range wasiFunctions() {
-		if name == "proc_exit" || f.params == "" {
-			continue
-		}
-		for _, n := range []int64{-1, math.MinInt32, pageSize - 1} {
-			sig, _ := wasiSignature(name)
-			g := newGuest().importAs(wasiModule, name, sig.params, sig.results)
-			var args []byte
-			for _, p := range []byte(f.params) {
-				if p == typeI64 {
-					args = append(args, opI64(n)...)
-				} else {
-					args = append(args, i32(n)...)
-				}
-			}
-			g.run(args, callTo(0))
-			_, code, err := hostileModule(t, g).Run(t.Context(), bounds(&answers{}))
-			if err != nil || code == wasiOK && !takesAnything(name) {
-				t.Errorf("%s of %d: %d %v", name, n, code, err)
-			}
-		}
-	}
-}
-
-// takesAnything lists what there is nothing to be wrong with.
-func takesAnything(name string) bool { return name == "args_get" }
-
-// TestReentered: a host function that runs the same guest again gets an instance of its own.
-func TestReentered(t *testing.T) {
-	g := newGuest().imp("records", "get").global(0)
-	g.run(opCount, g.ask("records.get", 0, 0, 0, 0), opDrop, opCounted)
-	m := hostileModule(t, g)
-	depth := 0
-	again := &answers{}
-	again.f = func(ctx context.Context, _, _ string, _ []byte) (Status, []byte, error) {
-		if depth++; depth < 5 {
-			if _, code, err := m.Run(ctx, bounds(again)); err != nil || code != 1 {
-				t.Errorf("inside: %d %v", code, err)
-			}
-		}
-		return OK, nil, nil
-	}
-	if _, code, err := m.Run(t.Context(), bounds(again)); err != nil || code != 1 || depth != 5 {
-		t.Errorf("%d %v, depth %d", code, err, depth)
-	}
-}
-
-// TestImportedTwice: Go modules import some names twice; both are the same function.
-func TestImportedTwice(t *testing.T) {
-	g := newGuest().imp("records", "get", "get")
-	g.run(g.ask("records.get", 0, 0, 0, 0), opDrop, i32(0), i32(0), i32(0), i32(0), callTo(0), opDrop, i32(0))
-	f := &answers{}
-	if _, _, err := hostileModule(t, g).Run(t.Context(), bounds(f)); err != nil || len(f.calls) != 2 {
-		t.Errorf("%v, calls %v", err, f.calls)
-	}
 }

@@ -97,16 +97,38 @@ func kindOf(b byte) Kind {
 // the first byte that is wrong. A module without faults may still be refused by [Engine.Compile],
 // which validates instructions and indexes. No bytes make Inspect panic (FuzzInspect).
 func Inspect(wasm []byte, offered Offer) (*Manifest, []error) {
+	m, faults := Read(wasm, offered)
+	if m == nil {
+		return nil, faults
+	}
+	return m.Manifest, faults
+}
+
+// Inspected is a module that was read, for [Engine.CompileInspected]. It holds all of the module's bytes.
+type Inspected struct {
+	*Manifest
+	read *sections
+}
+
+// Read is Inspect, and keeps what it read, so that it need not be read again to be compiled.
+func Read(wasm []byte, offered Offer) (*Inspected, []error) {
 	s, err := readSections(wasm)
 	if err != nil {
 		return nil, []error{fmt.Errorf("the module cannot be read: %w", err)}
 	}
-	return s.judge(wasm, offered)
+	m, faults := s.judge(offered)
+	m.Size, m.Digest = len(wasm), Digest(wasm)
+	return &Inspected{m, s}, faults
 }
 
-func (s *sections) judge(wasm []byte, offered Offer) (*Manifest, []error) {
-	digest := sha256.Sum256(wasm)
-	m := &Manifest{Functions: len(s.bodies), Size: len(wasm), Digest: "sha256:" + hex.EncodeToString(digest[:])}
+// Digest is how a module's bytes are named: "sha256:" and 64 hex digits.
+func Digest(wasm []byte) string {
+	sum := sha256.Sum256(wasm)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func (s *sections) judge(offered Offer) (*Manifest, []error) {
+	m := &Manifest{Functions: len(s.bodies)}
 	var f faults
 	if s.start {
 		f.add("has a start section, which would run before any bound of a call; export _initialize instead")
@@ -137,9 +159,11 @@ func (s *sections) judgeImport(i rawImport, offered Offer) error {
 	functions, ok := offered[module]
 	switch {
 	case module == wasiModule:
-		if want, ok = wasiSignature(name); !ok {
+		f, ok := wasiFunctions()[name]
+		if !ok {
 			return fmt.Errorf("imports %s: toolhost does not offer this function of WASI", dotted(module, name))
 		}
+		want = f.signature
 	case !ok:
 		return fmt.Errorf("imports %s: toolhost offers no module %q", dotted(module, name), module)
 	case !slices.Contains(functions, name):

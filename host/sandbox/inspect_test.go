@@ -23,7 +23,7 @@ func offer() Offer {
 func good() *guest { return newGuest().run(i32(0)) }
 
 func TestInspectAcceptsAndDescribes(t *testing.T) {
-	g := newGuest().imp("toolhost", "log").imp("records", "get", "get").importAs(wasiModule, "fd_write", strings.Repeat(i32type, 4), i32type)
+	g := newGuest().imp("toolhost", "log").imp("records", "get", "get").importAs(wasiModule, "fd_write", strings.Repeat(i32Value, 4), i32Value)
 	g.memory = vector(append([]byte{1}, append(leb(2), leb(300)...)...))
 	g.export("_initialize", kindFunction, g.fn("", "", 0)).run(i32(0))
 	wasm := slices.Concat(g.bytes(), section(sectionCustom, append(sized([]byte("name")), 1, 2, 3)))
@@ -47,9 +47,9 @@ func TestInspectAcceptsAndDescribes(t *testing.T) {
 
 // A reviewer reads how far tables grow, and which exports are as the ABI wants.
 func TestInspectDescribesTablesAndExports(t *testing.T) {
-	g := newGuest().imp("records", "get").importAs("records", "list", i32type, i32type)
+	g := newGuest().imp("records", "get").importAs("records", "list", i32Value, i32Value)
 	g.tables = [][]byte{{typeFuncref, 0, 3}, {typeExternref, 1, 2, 7}}
-	g.export("_initialize", kindFunction, g.fn("", i32type, 0, i32(0))).export("also\n", kindMemory, 0)
+	g.export("_initialize", kindFunction, g.fn("", i32Value, 0, i32(0))).export("also\n", kindMemory, 0)
 	m, _ := Inspect(g.bytes(), offer())
 	if want := []TableSize{{3, maxElements}, {2, 7}}; !slices.Equal(m.Tables, want) {
 		t.Errorf("tables %v, want %v", m.Tables, want)
@@ -101,9 +101,9 @@ func importRefusals() []refusal {
 		{"unknown-module", newGuest().imp("env", "abort").run(i32(0)).bytes(), `imports env.abort: toolhost offers no module "env"`},
 		{"unknown-function", newGuest().imp("records", "drop").run(i32(0)).bytes(), `imports records.drop: module "records" offers get, list, search and no "drop"`},
 		{"control-characters-quoted", newGuest().imp("a\x1b[2J", "b").run(i32(0)).bytes(), `imports "a\x1b[2J".b`},
-		{"wasi-files", newGuest().importAs(wasiModule, "path_open", i32type, i32type).run(i32(0)).bytes(), "path_open: toolhost does not offer this function of WASI"},
-		{"wasi-signature", newGuest().importAs(wasiModule, "fd_write", i32type, i32type).run(i32(0)).bytes(), "fd_write as (i32) -> i32, want (i32, i32, i32, i32) -> i32"},
-		{"wrong-shape", newGuest().importAs("records", "get", i32type+i32type, i32type).run(i32(0)).bytes(), "imports records.get as (i32, i32) -> i32, want (i32, i32, i32, i32) -> i64"},
+		{"wasi-files", newGuest().importAs(wasiModule, "path_open", i32Value, i32Value).run(i32(0)).bytes(), "path_open: toolhost does not offer this function of WASI"},
+		{"wasi-signature", newGuest().importAs(wasiModule, "fd_write", i32Value, i32Value).run(i32(0)).bytes(), "fd_write as (i32) -> i32, want (i32, i32, i32, i32) -> i32"},
+		{"wrong-shape", newGuest().importAs("records", "get", i32Value+i32Value, i32Value).run(i32(0)).bytes(), "imports records.get as (i32, i32) -> i32, want (i32, i32, i32, i32) -> i64"},
 	}
 }
 
@@ -124,13 +124,13 @@ func formRefusals() []refusal {
 		{"no-run", newGuest().bytes(), "exports no run, want run: () -> i32"},
 		{"run-with-parameter", func() []byte {
 			g := newGuest()
-			return g.export("run", kindFunction, g.fn(i32type, i32type, 0, i32(0))).bytes()
+			return g.export("run", kindFunction, g.fn(i32Value, i32Value, 0, i32(0))).bytes()
 		}(), "exports run as (i32) -> i32, want () -> i32"},
 		{"run-is-memory", newGuest().export("run", kindMemory, 0).bytes(), "exports run as a memory"},
 		{"run-does-not-exist", newGuest().export("run", kindFunction, 7).bytes(), "function 7 does not exist"},
 		{"initialize-with-result", func() []byte {
 			g := good()
-			return g.export("_initialize", kindFunction, g.fn("", i32type, 0, i32(0))).bytes()
+			return g.export("_initialize", kindFunction, g.fn("", i32Value, 0, i32(0))).bytes()
 		}(), "exports _initialize as () -> i32, want () -> ()"},
 		{"name-twice", good().export("run", kindFunction, 0).bytes(), "exports run twice"},
 		{"two-memories", func() []byte {
@@ -235,7 +235,7 @@ func TestInspectRefusesMalformedBytes(t *testing.T) {
 // FuzzInspect: no bytes make Inspect panic; what it accepts, wazero accepts or refuses without a
 // panic, and if wazero accepts, both see the same imports.
 func FuzzInspect(f *testing.F) {
-	full := newGuest().imp("toolhost", "log").importAs(wasiModule, "sched_yield", "", i32type).global(0).bytesAt(0, "hello")
+	full := newGuest().imp("toolhost", "log").importAs(wasiModule, "sched_yield", "", i32Value).global(0).bytesAt(0, "hello")
 	full.tables = [][]byte{{typeFuncref, 0, 1}}
 	full.run(i32(0))
 	f.Add(full.bytes())

@@ -61,7 +61,6 @@ const (
 	opcodeVector       = prefixVector << 8
 	opcodeV128Const    = prefixVector<<8 | 12
 	opcodeV128Shuffle  = prefixVector<<8 | 13
-	opcodeLastVector   = prefixVector<<8 | 0xff
 	blockEmpty         = 0x40 // a block type without values
 	blockTypeIsNoIndex = ^uint32(0)
 )

@@ -14,10 +14,11 @@ type measured struct {
 }
 
 // measure finds out what a branch to each construct costs. Where paths meet, machine code has
-// a value for each local that was set on one of them; at most that many are moved by whoever comes there.
+// a value for each local that was set on one of them; at most that many are moved by whoever comes there. And
+// after each call the mutable globals that the function reads are loaded again.
 func (m *meter) measure(c *code) {
 	m.edges = append(m.edges[:0], 0)
-	m.reload = m.globalsRead(c) / movesForOne
+	reads := uint32(0) // of mutable globals
 	open := []measured{{}}
 	for n := range c.instructions {
 		i := &c.instructions[n]
@@ -34,8 +35,13 @@ func (m *meter) measure(c *code) {
 			}
 		case opcodeLocalSet, opcodeLocalTee:
 			top.sets++
+		case opcodeGlobalGet:
+			if m.sections.globals[i.a].mutable {
+				reads++
+			}
 		}
 	}
+	m.reload = min(reads, m.mutable) / movesForOne
 }
 
 // handedOver says how many values a branch to a construct's label takes along.
@@ -45,17 +51,6 @@ func (m *meter) handedOver(i *instruction) int {
 		return params
 	}
 	return results
-}
-
-// globalsRead bounds the mutable globals that a function reads: after each call they are loaded again.
-func (m *meter) globalsRead(c *code) uint32 {
-	reads := uint32(0)
-	for n := range c.instructions {
-		if i := &c.instructions[n]; i.op == opcodeGlobalGet && m.sections.globals[i.a].mutable {
-			reads++
-		}
-	}
-	return min(reads, m.mutable)
 }
 
 // maxLeaf: a function without loops and calls that costs no more is paid for by its callers.

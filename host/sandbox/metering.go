@@ -1,5 +1,7 @@
 package sandbox
 
+import "slices"
+
 // This file decides where a function is charged for its fuel. What must hold:
 //
 //   - Before an instruction runs, it has been paid for, and one payment pays for one run of it.
@@ -92,9 +94,14 @@ func (m *meter) use(cost uint32, n int) {
 		m.charge(n, false)
 	}
 	m.now.used += cost
-	for _, number := range m.now.last[:m.now.lasts] {
+	m.raise(&m.now)
+}
+
+// raise lets the last charges pay for the most that was used of them.
+func (m *meter) raise(s *state) {
+	for _, number := range s.last[:s.lasts] {
 		c := &m.charges[number]
-		c.cost = max(c.cost, m.now.used)
+		c.cost = max(c.cost, s.used)
 	}
 }
 
@@ -110,19 +117,14 @@ func (m *meter) meet(a, b state) state {
 	for _, number := range b.last[:b.lasts] {
 		a = m.alsoLast(a, number)
 	}
-	for _, number := range a.last[:a.lasts] {
-		c := &m.charges[number]
-		c.cost = max(c.cost, a.used)
-	}
+	m.raise(&a)
 	return a
 }
 
 // alsoLast adds a charge to those that came last. One too many is taken for its whole credit.
 func (m *meter) alsoLast(s state, number int) state {
-	for _, have := range s.last[:s.lasts] {
-		if have == number {
-			return s
-		}
+	if slices.Contains(s.last[:s.lasts], number) {
+		return s
 	}
 	if s.lasts == len(s.last) {
 		c := &m.charges[number]
@@ -168,7 +170,7 @@ func (m *meter) open(op uint16) {
 
 // openLoop charges at the loop's head: each turn pays again.
 func (m *meter) openLoop(n int) {
-	if dead := m.now.dead; !dead {
+	if !m.now.dead {
 		m.charge(n+1, true)
 		m.use(costPlain, n+1)
 	}

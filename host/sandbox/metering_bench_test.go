@@ -65,7 +65,7 @@ func reused(b *testing.B, wasm []byte, way string) (again func()) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	manifest, _ := s.judge(wasm, offer())
+	manifest, _ := s.judge(offer())
 	config := wazero.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2).WithCloseOnContextDone(way == "deadline")
 	m := &Module{hosts: map[string]api.Module{}, runtime: wazero.NewRuntimeWithConfig(b.Context(), config)}
 	b.Cleanup(func() { _ = m.runtime.Close(context.Background()) })
@@ -122,7 +122,7 @@ func randomLoop() *guest {
 		return slices.Concat(get(1), get(1), op(0x42, n, shift, 0x85), set(1))
 	}
 	g := newGuest()
-	return g.export("run", kindFunction, g.fn("", i32type, 2, opI64(10_000), opSet0, opI64(88172645), set(1), opLoop,
+	return g.export("run", kindFunction, g.fn("", i32Value, 2, opI64(10_000), opSet0, opI64(88172645), set(1), opLoop,
 		step(0x86, 13), step(0x88, 7), step(0x86, 17), opGet0, opI64Sub1, opTee0, opWrap, op(0x0d, 0), opEndBlock, get(1), opWrap, i32(0), op(0x71)))
 }
 

@@ -19,14 +19,9 @@ import (
 
 // TestFuelIsBounded: a guest ends when its fuel does, and is told to have used no more.
 func TestFuelIsBounded(t *testing.T) {
-	initialize := newGuest()
-	initialize.export("_initialize", kindFunction, initialize.fn("", "", 0, forever())).run(i32(0))
-	tree := newGuest()
-	tree.fn(i32type, "", 0, get(0), op(0x45, 0x04, 0x40), opReturn, opEndBlock, get(0), i32(1), op(0x6b), callTo(0), get(0), i32(1), op(0x6b), callTo(0))
-	fills := full().run(forever(i32(0), i32(1), i32(hostileMemory), op(0xfc, 11, 0)), i32(0))
 	for rule, g := range map[string]*guest{
-		"in-run": newGuest().run(forever(), i32(0)), "in-initialize": initialize, "by-length": fills,
-		"recursion": tree.run(i32(60), callTo(0), i32(0)),
+		"in-run": loops(), "in-initialize": stuckAtStart(), "by-length": fillsMemory(),
+		"recursion": callTree(),
 	} {
 		t.Run(rule, func(t *testing.T) {
 			call := hostileCall()

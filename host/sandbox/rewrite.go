@@ -34,24 +34,42 @@ const (
 // rewriting is a module on its way.
 type rewriting struct {
 	*sections
-	imports int // imported functions of the original
-	fuel    uint32
-	stack   uint32
-	ask     uint32      // the function that looks
-	types   []signature // the original's, then ours
-	numbers map[signature]uint32
-	added   []added // appended functions
-	found   map[string]uint32
-	refs    []uint32 // functions that ref.func names, as they stand in the appended table
-	slots   map[uint32]uint32
-	code    *code
-	plan    func(*code) []charge
+	imports  int // imported functions of the original
+	fuel     uint32
+	stack    uint32
+	ask      uint32 // the appended function that looks
+	lookType uint32
+	types    numbered[signature] // the original's, then ours
+	added    numbered[added]     // appended functions
+	refs     numbered[uint32]    // functions that ref.func names, as they stand in the appended table
+	code     *code
+	plan     func(*code) []charge
 }
 
 // added is a function that the rewriting appends.
 type added struct {
 	typ  uint32
-	body []byte
+	body string
+}
+
+// numbered is a list in which each thing stands where it was first asked for.
+type numbered[K comparable] struct {
+	list []K
+	at   map[K]uint32
+}
+
+// number gives a thing's place, a new one if it must.
+func (n *numbered[K]) number(k K) uint32 {
+	at, known := n.at[k]
+	if !known {
+		at = uint32(len(n.list))
+		n.list = append(n.list, k)
+		if n.at == nil {
+			n.at = map[K]uint32{}
+		}
+		n.at[k] = at
+	}
+	return at
 }
 
 // rewrite gives the module that is compiled.
@@ -61,18 +79,16 @@ func (s *sections) rewrite() []byte {
 
 // rewriteWith charges as a plan says.
 func (s *sections) rewriteWith(plan func(*code) []charge) []byte {
-	w := &rewriting{
-		sections: s, imports: s.imported(kindFunction), types: slices.Clone(s.types), code: &code{}, plan: plan,
-		numbers: map[signature]uint32{}, found: map[string]uint32{}, slots: map[uint32]uint32{},
-	}
-	for n, sig := range slices.Backward(s.types) {
-		w.numbers[sig] = uint32(n)
+	w := &rewriting{sections: s, imports: s.imported(kindFunction), code: &code{}, plan: plan}
+	w.types = numbered[signature]{list: slices.Clone(s.types), at: map[signature]uint32{}}
+	for n, sig := range slices.Backward(s.types) { // a type may stand there twice
+		w.types.at[sig] = uint32(n)
 	}
 	w.fuel, w.stack = uint32(len(s.globals)), uint32(len(s.globals)+1)
-	w.typeOfLook()
+	w.lookType = w.typeOf(i64Value+i64Value, i64Value)
 	w.addAsk()
 	code := w.codeSection() // first: it finds out what types and functions are added
-	out := []byte("\x00asm\x01\x00\x00\x00")
+	out := []byte(moduleHead)
 	for _, id := range []byte{
 		sectionType, sectionImport, sectionFunction, sectionTable, sectionMemory, sectionGlobal, sectionExport,
 		sectionStart, sectionElement, sectionDataCount, sectionCode, sectionData,
@@ -109,10 +125,10 @@ func (w *rewriting) section(id byte, body []byte) []byte {
 		return extended(body, 1, w.importOfLook())
 	case sectionFunction:
 		var more []byte
-		for _, a := range w.added {
+		for _, a := range w.added.list {
 			more = appendU32(more, a.typ)
 		}
-		return extended(body, len(w.added), more)
+		return extended(body, len(w.added.list), more)
 	case sectionTable:
 		return w.tableSection(body)
 	case sectionGlobal:
@@ -150,24 +166,18 @@ func extended(body []byte, n int, more []byte) []byte {
 
 func (w *rewriting) typeSection(body []byte) []byte {
 	var more []byte
-	for _, sig := range w.types[len(w.sections.types):] {
+	ours := w.types.list[len(w.sections.types):]
+	for _, sig := range ours {
 		more = append(more, 0x60)
 		more = appendSized(more, []byte(sig.params))
 		more = appendSized(more, []byte(sig.results))
 	}
-	return extended(body, len(w.types)-len(w.sections.types), more)
+	return extended(body, len(ours), more)
 }
 
-// typeOf gives the number of a function type, a new one if it must.
+// typeOf gives the number of a function type.
 func (w *rewriting) typeOf(params, results string) uint32 {
-	sig := signature{params, results}
-	n, known := w.numbers[sig]
-	if !known {
-		n = uint32(len(w.types))
-		w.types = append(w.types, sig)
-		w.numbers[sig] = n
-	}
-	return n
+	return w.types.number(signature{params, results})
 }
 
 const (
@@ -178,15 +188,13 @@ const (
 func (w *rewriting) importOfLook() []byte {
 	out := appendSized(nil, []byte(ownModule))
 	out = appendSized(out, []byte(lookFunction))
-	return appendU32(append(out, kindFunction), w.typeOfLook())
+	return appendU32(append(out, kindFunction), w.lookType)
 }
-
-func (w *rewriting) typeOfLook() uint32 { return w.typeOf(i64Value+i64Value, i64Value) }
 
 // tableSection gives each table a maximum: its memory lies outside the memory limit.
 func (w *rewriting) tableSection(body []byte) []byte {
 	own := w.tables[w.imported(kindTable):]
-	if n := uint32(len(w.refs)); n > 0 {
+	if n := uint32(len(w.refs.list)); n > 0 {
 		own = append(slices.Clone(own), table{typeFuncref, limits{min: n, max: n, hasMax: true}})
 	}
 	if len(own) == 0 {
@@ -257,29 +265,17 @@ func (w *rewriting) elementSection(body []byte) []byte {
 			}
 		})
 	}
-	if len(w.refs) == 0 {
+	if len(w.refs.list) == 0 {
 		return body
 	}
 	// An active segment of the appended table (form 2 of section 5.5.12), of functions (kind 0).
 	more := appendU32([]byte{2}, uint32(len(w.tables)))
 	more = append(more, opcodeI32Const, 0, opcodeEnd, 0)
-	more = appendU32(more, uint32(len(w.refs)))
-	for _, f := range w.refs {
+	more = appendU32(more, uint32(len(w.refs.list)))
+	for _, f := range w.refs.list {
 		more = appendU32(more, w.functionIndex(f))
 	}
 	return extended(body, 1, more)
-}
-
-// reference gives the place of a function in the appended table. wazero leaves to Go for each ref.func, and makes
-// a new reference that it keeps as long as the instance: memory outside of every bound.
-func (w *rewriting) reference(function uint32) uint32 {
-	slot, known := w.slots[function]
-	if !known {
-		slot = uint32(len(w.refs))
-		w.refs = append(w.refs, function)
-		w.slots[function] = slot
-	}
-	return slot
 }
 
 // codeSection rewrites every body, and appends ours.
@@ -288,13 +284,10 @@ func (w *rewriting) codeSection() []byte {
 	for n := range w.bodies {
 		out = appendSized(out, w.function(n))
 	}
-	for n := 0; n < len(w.added); n++ {
-		out = appendSized(out, w.added[n].body)
+	for _, a := range w.added.list {
+		out = appendSized(out, []byte(a.body))
 	}
-	if len(w.bodies)+len(w.added) == 0 {
-		return nil
-	}
-	return append(appendU32(nil, uint32(len(w.bodies)+len(w.added))), out...)
+	return append(appendU32(nil, uint32(len(w.bodies)+len(w.added.list))), out...)
 }
 
 // addAsk appends the function that looks. A call of it is all that stands in the code of others, which
@@ -309,16 +302,9 @@ func (w *rewriting) addAsk() {
 	w.ask = w.add(w.typeOf("", ""), f.out)
 }
 
-// add appends a function, or gives the one that is the same.
+// add appends a function, or finds the one that is the same, and gives its index.
 func (w *rewriting) add(typ uint32, body []byte) (index uint32) {
-	same := string(appendU32(nil, typ)) + string(body)
-	n, known := w.found[same]
-	if !known {
-		n = uint32(len(w.added))
-		w.added = append(w.added, added{typ, body})
-		w.found[same] = n
-	}
-	return uint32(w.imports+1+len(w.bodies)) + n
+	return uint32(w.imports+1+len(w.bodies)) + w.added.number(added{typ, string(body)})
 }
 
 // functionIndex moves the index of a function of the module's own.

@@ -34,7 +34,7 @@ type functionWriter struct {
 	depth   int   // blocks that are open inside the function
 }
 
-// enter charges the frame and the first range, and opens the block that every way out leads through.
+// enter takes the frame from the stack, writes the first charge, and opens the block that every way out leads through.
 func (f *functionWriter) enter(typ uint32) {
 	if f.frame > 0 {
 		f.addTo(f.stack, -f.frame)
@@ -42,7 +42,7 @@ func (f *functionWriter) enter(typ uint32) {
 	f.charge()
 	if f.frame > 0 {
 		f.out = append(f.out, opcodeBlock)
-		f.out = f.appendBlockType(f.out, f.types[typ].results)
+		f.out = f.appendBlockType(f.out, f.types.list[typ].results)
 	}
 }
 
@@ -50,7 +50,7 @@ func (f *functionWriter) enter(typ uint32) {
 func (f *functionWriter) addTo(global uint32, k int64) {
 	f.out = appendU32(append(f.out, opcodeGlobalGet), global)
 	f.out = appendSigned(append(f.out, opcodeI64Const), k)
-	f.out = append(f.out, 0x7c) // i64.add
+	f.out = append(f.out, i64Add)
 	f.out = appendU32(append(f.out, opcodeGlobalSet), global)
 }
 
@@ -61,11 +61,7 @@ func (f *functionWriter) charge() {
 	if c.cost > 0 {
 		f.addTo(f.fuel, -int64(c.cost))
 	}
-	if c.at == 0 {
-		f.lookIfUsedUp(c.look, f.frame > 0)
-	} else {
-		f.lookIfUsedUp(c.look, false)
-	}
+	f.lookIfUsedUp(c.look, c.at == 0 && f.frame > 0)
 }
 
 // lookIfUsedUp emits: if the one, the other or one of both is used up then look. The condition stands so
@@ -75,7 +71,7 @@ func (f *functionWriter) lookIfUsedUp(fuel, stack bool) {
 	case fuel && stack:
 		f.get(f.fuel)
 		f.get(f.stack)
-		f.out = append(f.out, 0x84) // i64.or: negative if one of them is
+		f.out = append(f.out, i64Or) // negative if one of them is
 	case fuel:
 		f.get(f.fuel)
 	case stack:
@@ -83,7 +79,7 @@ func (f *functionWriter) lookIfUsedUp(fuel, stack bool) {
 	default:
 		return
 	}
-	f.out = append(f.out, opcodeI64Const, 0, 0x59, opcodeIf, blockEmpty, opcodeElse) // i64.ge_s
+	f.out = append(f.out, opcodeI64Const, 0, i64GeS, opcodeIf, blockEmpty, opcodeElse)
 	f.out = appendU32(append(f.out, opcodeCall), f.ask)
 	f.out = append(f.out, opcodeEnd)
 }
@@ -106,7 +102,9 @@ func (f *functionWriter) step(n int) {
 	case opcodeCall:
 		f.out = appendU32(append(f.out, opcodeCall), f.functionIndex(i.a))
 	case opcodeRefFunc:
-		f.out = appendSigned(append(f.out, opcodeI32Const), int64(f.reference(i.a)))
+		// wazero leaves to Go for each ref.func, and makes a new reference that it keeps as long as the instance:
+		// memory outside of every bound. A table has each of them once.
+		f.out = appendSigned(append(f.out, opcodeI32Const), int64(f.refs.number(i.a)))
 		f.out = appendU32(append(f.out, opcodeTableGet), uint32(len(f.tables)))
 	default:
 		if call, ok := f.bulk(i); ok {

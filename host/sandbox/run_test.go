@@ -96,7 +96,7 @@ func TestRunEndsGuests(t *testing.T) {
 		g := one("records.get")
 		return g.run(g.ask("records.get", q, qLen, r, rCap), opDrop, i32(0))
 	}
-	exit := func() *guest { return newGuest().importAs(wasiModule, "proc_exit", i32type, "") }
+	exit := func() *guest { return newGuest().importAs(wasiModule, "proc_exit", i32Value, "") }
 	grown := func(then ...[]byte) *guest {
 		return newGuest().run(i32(100), opGrow, opMinusOne, slices.Concat(then...), opEndBlock, i32(0))
 	}
@@ -186,7 +186,7 @@ func TestInitialMemoryOverTheLimitIsRefused(t *testing.T) {
 // TestDeadline: S5 and S12.
 func TestDeadline(t *testing.T) {
 	poll := func() *guest {
-		g := newGuest().importAs(wasiModule, "poll_oneoff", strings.Repeat(i32type, 4), i32type)
+		g := newGuest().importAs(wasiModule, "poll_oneoff", strings.Repeat(i32Value, 4), i32Value)
 		ten := make([]byte, 48) // a subscription: relative clock, ten seconds
 		copy(ten[24:], []byte{0, 0xe4, 0x0b, 0x54, 2})
 		return g.bytesAt(0, string(ten))
@@ -197,11 +197,8 @@ func TestDeadline(t *testing.T) {
 		rule  string
 		guest *guest
 	}{
-		{"loop", newGuest().run(opForever, i32(0))},
-		{"loop-in-initialize", func() *guest {
-			g := newGuest()
-			return g.export("_initialize", kindFunction, g.fn("", "", 0, opForever)).run(i32(0))
-		}()},
+		{"loop", loops()},
+		{"loop-in-initialize", stuckAtStart()},
 		{"sleep", poll().run(i32(0), i32(64), i32(1), i32(128), callTo(0), opDrop, i32(0))},
 		{"host-function-that-waits", slow},
 	}
@@ -283,14 +280,14 @@ func TestClosedModuleDoesNotRun(t *testing.T) {
 
 // TestWASIHoles: what wazero's WASI would do badly ends the guest, and no more.
 func TestWASIHoles(t *testing.T) {
-	g := newGuest().importAs(wasiModule, "poll_oneoff", strings.Repeat(i32type, 4), i32type)
+	g := newGuest().importAs(wasiModule, "poll_oneoff", strings.Repeat(i32Value, 4), i32Value)
 	count := int64(math.MaxUint32/48) + 1 // times 48 overflows 32 bits
 	g.run(i32(0), i32(64), i32(count), i32(128), callTo(0), opDrop, i32(0))
 	if _, _, err := compiled(t, g).Run(t.Context(), bounds(&answers{})); err != nil {
 		wantStop(t, err, Trap, "")
 	}
 	for _, name := range []string{"args_sizes_get", "environ_sizes_get"} {
-		g := newGuest().importAs(wasiModule, name, i32type+i32type, i32type)
+		g := newGuest().importAs(wasiModule, name, i32Value+i32Value, i32Value)
 		g.run(i32(64), i32(128), callTo(0), opDrop, i32(0), opLoad64)
 		_, code, err := compiled(t, g).Run(t.Context(), bounds(&answers{}))
 		if want := map[string]int32{"args_sizes_get": 0, "environ_sizes_get": 1}[name]; err != nil || code != want {

@@ -31,6 +31,9 @@ const (
 	maxBody = 4 << 20
 )
 
+// moduleHead is the magic and the version (section 5.5.16).
+const moduleHead = "\x00asm\x01\x00\x00\x00"
+
 // Section numbers (core specification 2.0, section 5.5.2).
 const (
 	sectionCustom    = 0
@@ -83,11 +86,8 @@ type rawExport struct {
 	index uint32
 }
 
-// globalType is the type of a global.
-type globalType struct {
-	value   byte
-	mutable bool
-}
+// global is what the rewriting must know of one.
+type global struct{ mutable bool }
 
 // table is a table of the module's own.
 type table struct {
@@ -109,12 +109,11 @@ type sections struct {
 	functions []uint32            // type of each function, imported ones first
 	tables    []table             // the same
 	memories  []limits            // the same
-	globals   []globalType
+	globals   []global
 	exports   []rawExport
 	start     bool
-	elements  int // element segments
-	segments  int // data segments
-	dataSizes []uint32
+	elements  int      // element segments
+	dataSizes []uint32 // bytes of each data segment
 	bodies    [][]byte
 	leaves    []uint32 // what a function costs that its callers pay for; 0: it pays itself
 	frames    []uint32 // how much native stack a call of each of these takes; 0: it starts no other
@@ -148,7 +147,7 @@ func readSections(wasm []byte) (*sections, error) {
 	if len(wasm) > MaxModule {
 		r.fail("a module of %d bytes, at most %d are allowed", len(wasm), MaxModule)
 	}
-	if head := r.take(8); r.err == nil && !bytes.Equal(head, []byte("\x00asm\x01\x00\x00\x00")) {
+	if head := r.take(8); r.err == nil && !bytes.Equal(head, []byte(moduleHead)) {
 		r.pos = 0
 		r.fail("this is no WebAssembly module of version 1")
 	}
@@ -173,8 +172,8 @@ func readSections(wasm []byte) (*sections, error) {
 	if own := len(s.functions) - s.imported(kindFunction); r.err == nil && len(s.bodies) != own {
 		r.fail("%d functions with %d bodies", own, len(s.bodies))
 	}
-	if r.err == nil && s.dataCount >= 0 && s.dataCount != s.segments {
-		r.fail("%d data segments announced, there are %d", s.dataCount, s.segments)
+	if r.err == nil && s.dataCount >= 0 && s.dataCount != len(s.dataSizes) {
+		r.fail("%d data segments announced, there are %d", s.dataCount, len(s.dataSizes))
 	}
 	if r.err != nil {
 		return nil, r.err
@@ -184,7 +183,7 @@ func readSections(wasm []byte) (*sections, error) {
 
 // plain gives the module without its custom sections.
 func (s *sections) plain() []byte {
-	out := []byte("\x00asm\x01\x00\x00\x00")
+	out := []byte(moduleHead)
 	for _, b := range s.raw {
 		out = appendSized(append(out, b.id), b.body)
 	}
@@ -214,7 +213,7 @@ func (s *sections) read(id byte, r *reader) {
 		s.readImports(r)
 	case sectionFunction:
 		for range r.count("functions", maxFuncs) {
-			s.functions = append(s.functions, s.typeIndex(r))
+			s.functions = append(s.functions, r.below("type", len(s.types)))
 		}
 	case sectionTable:
 		for range r.count("tables", maxTables) {
@@ -226,16 +225,16 @@ func (s *sections) read(id byte, r *reader) {
 		}
 	case sectionGlobal:
 		for range r.count("globals", maxGlobals) {
-			global := s.readGlobalType(r)
-			s.constant(r)
-			s.globals = append(s.globals, global)
+			g := s.readGlobalType(r)
+			s.constant(r) // may name those before it
+			s.globals = append(s.globals, g)
 		}
 	case sectionExport:
 		for range r.count("exports", maxExports) {
 			s.exports = append(s.exports, rawExport{name: r.name(), kind: r.byte(), index: r.u32()})
 		}
 	case sectionStart:
-		s.functionIndex(r)
+		r.below("function", len(s.functions))
 		s.start = true
 	case sectionElement:
 		s.readElements(r)
@@ -272,21 +271,13 @@ func readValueTypes(r *reader, what string, limit int) string {
 	return string(types)
 }
 
-func (s *sections) typeIndex(r *reader) uint32 {
-	index := r.u32()
-	if r.err == nil && uint64(index) >= uint64(len(s.types)) {
-		r.fail("type %d does not exist", index)
-	}
-	return index
-}
-
-func (s *sections) readGlobalType(r *reader) globalType {
+func (s *sections) readGlobalType(r *reader) global {
 	value, mutable := r.valueType(), r.byte()
 	if mutable > 1 {
 		r.fail("0x%02x says nothing about a global", mutable)
 	}
 	s.vectors = s.vectors || value == typeV128
-	return globalType{value, mutable == 1}
+	return global{mutable == 1}
 }
 
 func (s *sections) readImports(r *reader) {
@@ -294,7 +285,7 @@ func (s *sections) readImports(r *reader) {
 		i := rawImport{module: r.name(), name: r.name(), kind: r.byte()}
 		switch i.kind {
 		case kindFunction:
-			i.typ = s.typeIndex(r)
+			i.typ = r.below("type", len(s.types))
 			s.functions = append(s.functions, i.typ)
 		case kindTable:
 			s.tables = append(s.tables, table{r.refType(), r.limits()})
@@ -398,7 +389,6 @@ func (s *sections) readData(r *reader) {
 		if r.err != nil {
 			return
 		}
-		s.segments++
 		s.dataSizes = append(s.dataSizes, size)
 	}
 }

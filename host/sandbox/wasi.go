@@ -38,51 +38,41 @@ type wasiCall struct {
 
 func (w *wasiCall) u32(n int) uint32 { return uint32(w.args[n]) }
 
-// wasiFunction is one row of the table: parameters as value types, and what is done.
+// wasiFunction is one row of the table: its signature, and what is done.
 type wasiFunction struct {
-	params string
-	do     func(*wasiCall, context.Context) uint32 // gives an error number
+	signature
+	do func(*wasiCall, context.Context) uint32 // gives an error number
 }
 
 // wasiFunctions is the literal list.
 func wasiFunctions() map[string]wasiFunction {
 	i, I := i32Value, i64Value
 	return map[string]wasiFunction{
-		"args_get":            {i + i, ok},
-		"args_sizes_get":      {i + i, func(w *wasiCall, _ context.Context) uint32 { return w.sizes(0, 0) }},
-		"environ_get":         {i + i, (*wasiCall).environ},
-		"environ_sizes_get":   {i + i, func(w *wasiCall, _ context.Context) uint32 { return w.sizes(1, len(environment)) }},
-		"clock_res_get":       {i + i, (*wasiCall).clockResolution},
-		"clock_time_get":      {i + I + i, (*wasiCall).clockTime},
-		"random_get":          {i + i, (*wasiCall).random},
-		"sched_yield":         {"", ok},
-		"fd_close":            {i, (*wasiCall).standard},
-		"fd_fdstat_get":       {i + i, (*wasiCall).status},
-		"fd_fdstat_set_flags": {i + i, (*wasiCall).standard},
-		"fd_prestat_get":      {i + i, noFile},
-		"fd_prestat_dir_name": {i + i + i, noFile},
-		"fd_read":             {i + i + i + i, (*wasiCall).read},
-		"fd_seek":             {i + I + i + i, (*wasiCall).seek},
-		"fd_write":            {i + i + i + i, (*wasiCall).write},
-		"poll_oneoff":         {i + i + i + i, (*wasiCall).poll},
-		"proc_exit":           {i, (*wasiCall).exit},
+		"args_get":            {signature{i + i, i}, ok},
+		"args_sizes_get":      {signature{i + i, i}, func(w *wasiCall, _ context.Context) uint32 { return w.sizes(0, 0) }},
+		"environ_get":         {signature{i + i, i}, (*wasiCall).environ},
+		"environ_sizes_get":   {signature{i + i, i}, func(w *wasiCall, _ context.Context) uint32 { return w.sizes(1, len(environment)) }},
+		"clock_res_get":       {signature{i + i, i}, (*wasiCall).clockResolution},
+		"clock_time_get":      {signature{i + I + i, i}, (*wasiCall).clockTime},
+		"random_get":          {signature{i + i, i}, (*wasiCall).random},
+		"sched_yield":         {signature{"", i}, ok},
+		"fd_close":            {signature{i, i}, (*wasiCall).standard},
+		"fd_fdstat_get":       {signature{i + i, i}, (*wasiCall).status},
+		"fd_fdstat_set_flags": {signature{i + i, i}, (*wasiCall).standard},
+		"fd_prestat_get":      {signature{i + i, i}, noFile},
+		"fd_prestat_dir_name": {signature{i + i + i, i}, noFile},
+		"fd_read":             {signature{i + i + i + i, i}, (*wasiCall).read},
+		"fd_seek":             {signature{i + I + i + i, i}, (*wasiCall).seek},
+		"fd_write":            {signature{i + i + i + i, i}, (*wasiCall).write},
+		"poll_oneoff":         {signature{i + i + i + i, i}, (*wasiCall).poll},
+		"proc_exit":           {signature{i, ""}, (*wasiCall).exit},
 	}
-}
-
-// wasiSignature gives the signature of a function that a guest may import.
-func wasiSignature(name string) (signature, bool) {
-	f, ok := wasiFunctions()[name]
-	if name == "proc_exit" {
-		return signature{f.params, ""}, ok
-	}
-	return signature{f.params, i32Value}, ok
 }
 
 // newWASI makes the module without a name.
 func newWASI(ctx context.Context, r wazero.Runtime) (api.Module, error) {
 	b := r.NewHostModuleBuilder(wasiModule)
 	for name, f := range wasiFunctions() {
-		sig, _ := wasiSignature(name)
 		serve := api.GoModuleFunc(func(ctx context.Context, guest api.Module, stack []uint64) {
 			w := &wasiCall{call: callOf(ctx), mem: guest.Memory(), args: stack}
 			w.alive(ctx)
@@ -90,7 +80,7 @@ func newWASI(ctx context.Context, r wazero.Runtime) (api.Module, error) {
 				stack[0] = uint64(n)
 			}
 		})
-		b.NewFunctionBuilder().WithGoModuleFunction(serve, []api.ValueType(sig.params), []api.ValueType(sig.results)).Export(name)
+		b.NewFunctionBuilder().WithGoModuleFunction(serve, []api.ValueType(f.params), []api.ValueType(f.results)).Export(name)
 	}
 	return withoutName(ctx, r, b)
 }
