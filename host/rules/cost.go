@@ -1,0 +1,156 @@
+package rules
+
+import (
+	"math"
+	"math/bits"
+	"unicode/utf8"
+
+	"cel.dev/cel-go/common/cost"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+)
+
+// What a rule costs: 1 for each name, field, item and function, and for a
+// function on texts or lists a part of their length besides. The same table
+// gives the estimate, from the longest that the types allow, and the count at
+// run time, so that the one is never below the other.
+
+// MaxCost is what one rule may cost: some milliseconds.
+const MaxCost = 100_000
+
+const perUnit = 10 // characters or items that cost 1
+
+// linear is 1 and the lengths of what the function reads.
+func linear(sizes []uint64) uint64 {
+	sum := uint64(0)
+	for _, s := range sizes {
+		sum = cost.SafeAdd(sum, s)
+	}
+	return cost.SafeAdd(1, sum/perUnit)
+}
+
+// product is for what looks at one for each part of the other.
+func product(sizes []uint64) uint64 {
+	high, low := bits.Mul64(cost.SafeAdd(1, sizes[0]/perUnit), cost.SafeAdd(1, sizes[1]/perUnit))
+	if high > 0 {
+		return math.MaxUint64
+	}
+	return low
+}
+
+// sizeOf is how long a value is: characters, items, and 1 for what has no length.
+func sizeOf(v ref.Val) uint64 {
+	switch v := v.(type) {
+	case types.String:
+		return uint64(utf8.RuneCountInString(string(v)))
+	case *constant:
+		return v.size
+	}
+	if items, ok := v.Value().([]ref.Val); ok {
+		return uint64(len(items))
+	}
+	return 0
+}
+
+// An estimator gives the costs of functions before and while a rule runs.
+type estimator struct {
+	functions map[string]function // by overload
+	objects   map[string]Type
+	vars      []Field
+	constants map[string]ref.Val
+}
+
+// EstimateSize implements cost.Estimator: the longest that the types allow.
+func (e *estimator) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
+	t, ok := e.typeAt(node.Path())
+	if !ok {
+		return nil
+	}
+	most := uint64(0)
+	if t.Kind == Text || t.Kind == List {
+		most = uint64(t.Most)
+	}
+	return &cost.SizeEstimate{Min: 0, Max: most}
+}
+
+// typeAt follows a path of fields and items ("@items") from a variable.
+func (e *estimator) typeAt(path []string) (Type, bool) {
+	if len(path) == 0 {
+		return Type{}, false
+	}
+	t, ok := Type{Kind: Object, Fields: e.vars}, true
+	for _, name := range path {
+		switch {
+		case t.Kind == List && name == "@items":
+			t = *t.Item
+		case t.Kind == Object:
+			t, ok = t.Field(name)
+		default:
+			ok = false
+		}
+		if !ok {
+			return Type{}, false
+		}
+	}
+	return t, true
+}
+
+// EstimateCallCost implements cost.Estimator.
+func (e *estimator) EstimateCallCost(name, overload string, target *cost.AstNode, args []cost.AstNode) *cost.CallEstimate {
+	if target != nil {
+		args = append([]cost.AstNode{*target}, args...)
+	}
+	sizes := make([]uint64, len(args))
+	for i, a := range args {
+		sizes[i] = e.most(a)
+	}
+	result := cost.FixedSizeEstimate(0)
+	switch overload {
+	case "add_string":
+		result = cost.SizeEstimate{Max: cost.SafeAdd(sizes[0], sizes[1])}
+	case "text_lower_ascii", "text_upper_ascii":
+		result = cost.SizeEstimate{Max: sizes[0]}
+	case "conditional":
+		result = cost.SizeEstimate{Max: max(sizes[1], sizes[2])}
+		return &cost.CallEstimate{CostEstimate: cost.CostEstimate{Min: 0, Max: 1}, ResultSize: &result}
+	}
+	return &cost.CallEstimate{CostEstimate: cost.CostEstimate{Min: 1, Max: e.costOf(overload, sizes)}, ResultSize: &result}
+}
+
+// most is the greatest length of what a node gives.
+func (e *estimator) most(node cost.AstNode) uint64 {
+	if size := e.EstimateSize(node); size != nil {
+		return size.Max
+	}
+	if path := node.Path(); len(path) == 1 {
+		if c, ok := e.constants[path[0]]; ok {
+			return sizeOf(c)
+		}
+	}
+	if size := node.ComputedSize(); size != nil {
+		return size.Max
+	}
+	switch node.Type().Kind() {
+	case types.StringKind, types.ListKind:
+		return math.MaxUint64 // nothing is known of it
+	default:
+		return 0
+	}
+}
+
+func (e *estimator) costOf(overload string, sizes []uint64) uint64 {
+	if of := e.functions[overload].cost; of != nil && len(sizes) == 2 {
+		return of(sizes)
+	}
+	return linear(sizes)
+}
+
+// CallCost implements cost.ActualCostEstimator.
+func (e *estimator) CallCost(name, overload string, args []ref.Val, _ ref.Val) *uint64 {
+	sizes := make([]uint64, len(args))
+	for i, a := range args {
+		sizes[i] = sizeOf(a)
+	}
+	c := e.costOf(overload, sizes)
+	return &c
+}
