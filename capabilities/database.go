@@ -102,6 +102,11 @@ func (s *Statement) Row(ctx context.Context, args, into []any) error {
 	return s.s.QueryRowContext(ctx, args...).Scan(into...)
 }
 
+func (s *Statement) rows(ctx context.Context, args []any) (*sql.Rows, error) {
+	s.d.reads.Add(1)
+	return s.s.QueryContext(ctx, args...)
+}
+
 // guestRows runs a query that was built for one request of a guest.
 func (d *Database) guestRows(ctx context.Context, query string, args []any) (*sql.Rows, error) {
 	d.reads.Add(1)

@@ -14,6 +14,17 @@ import (
 type Verdict struct {
 	Found  bool // a row has exactly this key
 	Failed int  // index of the first scope clause that does not hold; -1: all hold
+
+	row *lookupRow
+}
+
+// Stored is what the row has in the column of a scope clause, for an operator:
+// it may be another's.
+func (v Verdict) Stored(clause int) string {
+	if !v.Found || v.row == nil {
+		return ""
+	}
+	return fmt.Sprint(v.row.scope[clause])
 }
 
 // Within tells whether the row is there and every clause holds.
@@ -117,7 +128,7 @@ func (l *lookupRow) into() []any {
 // database may call two keys equal that are not, and a cancelled scan has
 // given another query's row before.
 func (l *lookupRow) verdict(key string, want []string) Verdict {
-	v := Verdict{Found: l.count == 1 && same(l.key, key), Failed: -1}
+	v := Verdict{Found: l.count == 1 && same(l.key, key), Failed: -1, row: l}
 	for i := len(l.scope) - 1; i >= 0; i-- {
 		if i >= len(want) || l.holds[i] != 1 || !same(l.scope[i], want[i]) {
 			v.Failed = i

@@ -16,17 +16,17 @@ import (
 
 // bounded is a call whose reach is settled.
 type bounded struct {
-	asked
+	ruled
 	reach map[string]map[string]capabilities.Reach // kind, capability
 }
 
-func (h *Host) checkCapability(ctx context.Context, a asked) (bounded, error) {
+func (h *Host) checkCapability(ctx context.Context, a ruled) (bounded, error) {
 	ctx, cancel := context.WithTimeout(ctx, gateTime)
 	defer cancel()
-	b := bounded{asked: a, reach: map[string]map[string]capabilities.Reach{}}
+	b := bounded{ruled: a, reach: map[string]map[string]capabilities.Reach{}}
 	var reached []string
 	for i, g := range a.tool.grants {
-		reach, shown, err := g.of.reach(ctx, &a, i)
+		reach, shown, err := g.of.reach(ctx, &a.asked, i)
 		if err != nil {
 			return bounded{}, a.denied(g, err)
 		}

@@ -15,23 +15,26 @@ type Code struct {
 // The codes of the host. A scope clause's else names further ones, of the
 // caller gate; toolhost check lists them.
 const (
-	codeUnknownTool      = "unknown_tool"
-	codeInvalidArgument  = "invalid_argument"
-	codeForbidden        = "forbidden"
-	codeNotFound         = "not_found"
-	codeUnavailable      = "unavailable"
-	codeFileDenied       = "file_denied"
-	codeFetchDenied      = "fetch_denied"
-	codeDeadline         = "deadline"
-	codeOutOfFuel        = "out_of_fuel"
-	codeOutOfMemory      = "out_of_memory"
-	codeTooManyHostCalls = "too_many_host_calls"
-	codeTrap             = "trap"
-	codePluginError      = "plugin_error"
-	codeCancelled        = "cancelled"
-	codeInvalidResult    = "invalid_result"
-	codeResultTooLarge   = "result_too_large"
-	codeAuditUnavailable = "audit_unavailable"
+	codeUnknownTool         = "unknown_tool"
+	codeInvalidArgument     = "invalid_argument"
+	codeForbidden           = "forbidden"
+	codeNotFound            = "not_found"
+	codeUnavailable         = "unavailable"
+	codeRuleRefused         = "rule_refused"
+	codeWriteRefused        = "write_refused"
+	codeFileDenied          = "file_denied"
+	codeFetchDenied         = "fetch_denied"
+	codeApprovalUnavailable = "approval_unavailable"
+	codeDeadline            = "deadline"
+	codeOutOfFuel           = "out_of_fuel"
+	codeOutOfMemory         = "out_of_memory"
+	codeTooManyHostCalls    = "too_many_host_calls"
+	codeTrap                = "trap"
+	codePluginError         = "plugin_error"
+	codeCancelled           = "cancelled"
+	codeInvalidResult       = "invalid_result"
+	codeResultTooLarge      = "result_too_large"
+	codeAuditUnavailable    = "audit_unavailable"
 )
 
 // WordsUnknownTool is what the model hears of a tool that is not there, or not
@@ -41,6 +44,7 @@ const WordsUnknownTool = "There is no tool of that name."
 const (
 	wordsUnreadable   = "The message could not be read."
 	wordsNotAvailable = "Nothing is available for these arguments."
+	wordsRules        = "The rules do not allow this."
 	wordsUnavailable  = "The tool cannot be used at the moment."
 	wordsFailed       = "The tool failed and gave no result."
 )
@@ -53,9 +57,13 @@ func Codes() []Code {
 		{codeForbidden, GateCaller, Refused, "the session's role may not use this tool now", "after the role changes", "an operator: callers or the directory", WordsUnknownTool},
 		{codeNotFound, GateCaller, Refused, "no row has the key that an argument names", "after the row exists", "the model: another key", ""},
 		{codeUnavailable, GateCaller, Refused, "the directory or a table could not be read; of the directory the model hears what it hears of unknown_tool", "yes", "an operator: the database", wordsUnavailable},
+		{codeRuleRefused, GateRules, Refused, "a rule of the tool, which reads, is false of this call or could not be decided", "perhaps", "the model: other arguments; the record has the rule and the values", wordsRules},
+		{codeWriteRefused, GateRules, Refused, "a rule of the tool, which writes, is false of this call or could not be decided; nothing was written", "perhaps", "the model: other arguments; the record has the rule and the values", wordsRules},
+		{codeUnavailable, GateRules, Refused, "a table that rules need could not be read", "yes", "an operator: the database", wordsUnavailable},
 		{codeFileDenied, GateCapability, Refused, "a path is not one that a files capability admits for this session: it leads elsewhere, is a link, is no regular file or is not there; or the session has no folder that can be opened", "after the file exists", "the model: another path; the record has the reason", "That file is not available."},
 		{codeFetchDenied, GateCapability, Refused, "no allow entry of a fetch capability covers the URL, or the session lacks a value that its headers need", "no", "the model: another URL, or an operator: the allow list", "That address may not be fetched."},
 		{codeUnavailable, GateCapability, Refused, "the file system could not be read: too many open files, or an error of the disk", "yes", "an operator: the file system", wordsUnavailable},
+		{codeApprovalUnavailable, GateApproval, Refused, "the write has passed every rule and would wait for a person; this version has no approvals", "no", "an operator: a version with approvals", wordsUnavailable},
 		{codeDeadline, GatePlugin, Failed, "the guest did not end within limits.time", "perhaps", "the tool's author, or limits.time", "The tool took too long and was stopped."},
 		{codeOutOfFuel, GatePlugin, Failed, "the guest used more than limits.fuel", "perhaps", "the tool's author, or limits.fuel", "The tool took too long and was stopped."},
 		{codeOutOfMemory, GatePlugin, Failed, "the guest asked for more than limits.memory and ended", "perhaps", "the tool's author, or limits.memory", wordsFailed},

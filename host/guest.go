@@ -15,7 +15,7 @@ import (
 
 // A guest answers what the running module asks for.
 type guest struct {
-	bounded
+	approved
 	rec    *Record
 	log    hclog.Logger
 	given  bool // a result was given
@@ -26,8 +26,8 @@ type guest struct {
 	hide   *hider
 }
 
-func newGuest(b bounded, rec *Record, log hclog.Logger) *guest {
-	return &guest{bounded: b, rec: rec, log: log, hide: rec.hide, output: &guestOutput{log: log, hide: rec.hide}}
+func newGuest(a approved, rec *Record, log hclog.Logger) *guest {
+	return &guest{approved: a, rec: rec, log: log, hide: rec.hide, output: &guestOutput{log: log, hide: rec.hide}}
 }
 
 // ownModule is what every plugin may import from.

@@ -83,28 +83,30 @@ func (h *Host) decide(ctx context.Context, s Session, p Proposal, rec *Record, t
 }
 
 // admit is the part of the path before any guest code.
-func (h *Host) admit(ctx context.Context, s Session, p Proposal, rec *Record, t *trail) (bounded, error) {
+func (h *Host) admit(ctx context.Context, s Session, p Proposal, rec *Record, t *trail) (approved, error) {
 	entered, err := h.enterSession(s, p, rec.CallID, t) // 0 session
 	if err != nil {
-		return bounded{}, err
+		return approved{}, err
 	}
 	checked, err := h.checkContract(entered) // 1 contract
 	if err != nil {
-		return bounded{}, err
+		return approved{}, err
 	}
 	rec.hide = newHider(checked.tool.contract.Secrets(checked.args))
 	rec.Arguments = rec.hide.value(checked.tool.contract.RedactedArguments(checked.args))
 	asked, err := h.checkCaller(ctx, checked) // 2 caller
 	if err != nil {
-		return bounded{}, err
+		return approved{}, err
 	}
-	t.none(GateRules, "no rules can be configured yet") // 3 rules
-	reach, err := h.checkCapability(ctx, asked)         // 4 capability
+	ruled, err := h.checkRules(ctx, asked, rec) // 3 rules
 	if err != nil {
-		return bounded{}, err
+		return approved{}, err
 	}
-	t.none(GateApproval, "a read runs at once; no tool that writes loads yet") // 5 approval
-	return reach, nil
+	bounded, err := h.checkCapability(ctx, ruled) // 4 capability
+	if err != nil {
+		return approved{}, err
+	}
+	return h.checkApproval(bounded) // 5 approval
 }
 
 func (h *Host) begin(s Session, p Proposal) *Record {

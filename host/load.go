@@ -40,7 +40,7 @@ func Open(ctx context.Context, path string, o Options) (*Host, error) {
 	c, err := config.Load(path, config.Options{Name: o.Name, Env: o.Env, ReservedCodes: reservedCodes()})
 	var faults *config.Faults
 	if errors.As(err, &faults) {
-		return nil, furtherFaults(faults)
+		return nil, furtherFaults(ctx, faults)
 	} else if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func Open(ctx context.Context, path string, o Options) (*Host, error) {
 	l.openDatabases(ctx)
 	l.openDirectory(ctx)
 	l.openCapabilities(ctx)
-	l.readTools()
+	l.readTools(ctx)
 	if len(l.faults) == 0 {
 		l.compile(ctx, o.Cache)
 	}
@@ -69,10 +69,10 @@ func Open(ctx context.Context, path string, o Options) (*Host, error) {
 
 // furtherFaults looks at the contracts and modules that a faulty config names,
 // so that its author sees everything at once.
-func furtherFaults(faults *config.Faults) error {
+func furtherFaults(ctx context.Context, faults *config.Faults) error {
 	if c := faults.Partial(); c != nil {
 		l := newLoader(newHost(c, Options{}), nil)
-		l.readTools()
+		l.readTools(ctx)
 		faults.List = inOrder(append(faults.List, l.faults...))
 	}
 	return faults
@@ -180,11 +180,11 @@ func (l *loader) shown(path string) string {
 	return filepath.ToSlash(filepath.Join(filepath.Dir(l.host.config.Name), rel))
 }
 
-func (l *loader) readTools() {
+func (l *loader) readTools(ctx context.Context) {
 	for _, ct := range l.host.config.Tools {
 		t := &tool{Tool: ct}
 		if ct.Plugin != "" { // else the config has said so
-			l.readTool(t)
+			l.readTool(ctx, t)
 		}
 		l.host.tools[ct.Name] = t
 	}

@@ -20,7 +20,7 @@ import (
 const ModuleFile = "plugin.wasm"
 
 // readTool reads the contract and the module, and holds the grants against both.
-func (l *loader) readTool(t *tool) {
+func (l *loader) readTool(ctx context.Context, t *tool) {
 	t.contractFile = l.shown(filepath.Join(t.Plugin, contract.FileName))
 	t.moduleFile = l.shown(filepath.Join(t.Plugin, ModuleFile))
 	var faults []contract.Fault
@@ -33,6 +33,7 @@ func (l *loader) readTool(t *tool) {
 	}
 	if t.contract != nil {
 		l.holdAgainstContract(t)
+		l.readRules(ctx, t)
 	}
 	l.readModule(t)
 }
@@ -73,7 +74,10 @@ func (l *loader) holdAgainstContract(t *tool) {
 // and compiled.
 func (l *loader) readModule(t *tool) {
 	wasm, err := regularfile.Read(filepath.Join(t.Plugin, ModuleFile), sandbox.MaxModule)
+	t.manifest = &sandbox.Manifest{}
 	switch {
+	case errors.Is(err, os.ErrNotExist) && t.Effect == effectWrite:
+		return // no write runs before the approval gate can let one through
 	case errors.Is(err, os.ErrNotExist):
 		l.fault(t.At("plugin"), "[tools.%s] plugin: %s is not there; build it with: toolhost plugin build %s", t.Name, t.moduleFile, l.shown(t.Plugin))
 		return
@@ -124,6 +128,9 @@ func (l *loader) compile(ctx context.Context, cache string) {
 	errs := make([]error, len(l.host.config.Tools))
 	for i, ct := range l.host.config.Tools {
 		t := l.host.tools[ct.Name]
+		if t.inspected == nil {
+			continue // a write tool without a module
+		}
 		wait.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()

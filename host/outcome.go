@@ -74,6 +74,7 @@ type Outcome struct {
 
 	Reason string       // why, in full, for operators; "" where State is OK
 	Field  string       // the argument that was refused
+	Rule   string       // the rule that refused
 	Place  config.Place // the line of the config that decided
 }
 
@@ -122,12 +123,14 @@ func (o Outcome) AppendJSON(b []byte) []byte {
 
 // Refusal says that a gate said no. No guest code ran.
 type Refusal struct {
-	Gate   Gate
-	Code   string
-	Reason string // for operators and the record
-	Field  string
-	Place  config.Place
-	words  string // for the model; "" takes those of the code
+	Gate    Gate
+	Code    string
+	Reason  string // for operators and the record
+	Field   string
+	Rule    string   // that refused
+	Details []Detail // of what decided
+	Place   config.Place
+	words   string // for the model; "" takes those of the code
 
 	withheld bool // words could hold a secret: they go out and are not kept
 }

@@ -13,12 +13,12 @@ import (
 
 // answered is what a guest gave before it ended well.
 type answered struct {
-	bounded
+	approved
 	given  bool   // it gave a result at all
 	result []byte // its bytes, unchecked
 }
 
-func (h *Host) runPlugin(ctx context.Context, b bounded, rec *Record) (answered, error) {
+func (h *Host) runPlugin(ctx context.Context, b approved, rec *Record) (answered, error) {
 	rec.Answers = b.trail.answers
 	if err := h.recorder.Started(rec); err != nil { // I10
 		return answered{}, &Refusal{Gate: GateAudit, Code: codeAuditUnavailable, Reason: err.Error()}
@@ -40,7 +40,7 @@ func (h *Host) runPlugin(ctx context.Context, b bounded, rec *Record) (answered,
 		return answered{}, err
 	}
 	b.trail.ok(GatePlugin, fmt.Sprintf("%.1f ms, %s", float64(usage.Time.Microseconds())/1000, count(usage.HostCalls, "host call")))
-	return answered{bounded: b, given: g.given, result: g.result}, nil
+	return answered{approved: b, given: g.given, result: g.result}, nil
 }
 
 // ended turns the way in which a guest ended into a failure, or nil.

@@ -48,6 +48,7 @@ type Record struct {
 	Proposal  string           // the argument text where it was not read, cut and without secrets
 	Config    string           // digest
 	Policy    Policy           // zero where the tool is unknown
+	Facts     []byte           // JSON: what rules were told of the business data; nil: nothing was fetched
 	Answers   []Answer         // each gate's, in order
 	State     State
 	Gate      Gate

@@ -11,7 +11,9 @@ type Stats struct {
 func (h *Host) Stats() Stats {
 	s := Stats{Instances: map[string]uint64{}, Reads: map[string]uint64{}}
 	for name, t := range h.tools {
-		s.Instances[name] = t.module.Instances()
+		if t.module != nil { // a write tool may have none
+			s.Instances[name] = t.module.Instances()
+		}
 	}
 	for name, db := range h.databases {
 		s.Reads[name] = db.Reads()

@@ -22,6 +22,7 @@ type tool struct {
 	manifest     *sandbox.Manifest
 	module       *sandbox.Module
 	grants       []*grant
+	rules        ruleset
 	policy       Policy
 }
 

@@ -22,6 +22,14 @@ type Answer struct {
 	Verdict Verdict
 	Text    string       // for people, with the values that decided; sealed in the record
 	Place   config.Place // of what decided
+	Details []Detail     // clause by clause, where the gate has them
+}
+
+// Detail is one clause of what a gate looked at.
+type Detail struct {
+	Verdict Verdict
+	Text    string // with the values on both sides
+	Place   config.Place
 }
 
 // A trail gathers the gates' answers.

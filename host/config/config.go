@@ -27,6 +27,7 @@ type Config struct {
 	Databases    []Database // sorted by name
 	Directory    *Directory // nil: no directory
 	Capabilities []Capability
+	Values       []Value // in file order
 	Tools        []Tool
 }
 
@@ -126,11 +127,13 @@ type Tool struct {
 	Place
 	Name         string
 	Plugin       string   // the plugin's folder, absolute and cleaned
-	Effect       string   // "read"
+	Effect       string   // "read" or "write"
 	Callers      []string // roles; empty: nobody
 	NotAvailable Template // literal text and arguments; zero when the file has none
 	Limits       Limits   // the config's limits, lowered by the tool's own
 	Grants       []Grant  // in file order
+	Facts        []Fact   // in file order
+	Rules        []Rule   // in file order: the first that fails refuses
 
 	lines keyLines
 }
@@ -216,8 +219,8 @@ func readFile(path string) ([]byte, error) {
 func (r *reader) config(root *node, c *Config) {
 	top := section{r: r, node: root}
 	top.known(
-		[]string{"host", "audit", "limits", "databases", "directory", "capabilities", "tools"},
-		"session", "values", "approvers")
+		[]string{"host", "audit", "limits", "databases", "directory", "capabilities", "values", "tools"},
+		"session", "approvers")
 	r.badCallers = len(r.faults) > 0 && !top.has("tools") // they may stand under a misspelt name
 	c.Attributes, c.State = top.host()
 	c.Audit = top.audit()
@@ -225,7 +228,9 @@ func (r *reader) config(root *node, c *Config) {
 	c.Databases = top.databases()
 	c.Directory = top.directory()
 	c.Capabilities = top.capabilities()
+	c.Values = top.values()
 	c.Tools = top.tools(c.Limits)
+	r.rolesHaveValues(c.Values, c.Tools)
 	r.rolesAreCallers(c.Directory, c.Tools)
 	r.apart(c)
 }

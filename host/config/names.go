@@ -19,6 +19,7 @@ func newPattern(what, form string) pattern {
 var (
 	configName    = newPattern("a name", `^[a-z][a-z0-9_-]{0,63}$`)
 	roleName      = newPattern("a role", `^[a-z][a-z0-9_]{0,31}$`)
+	plainName     = newPattern("a name", `^[a-z][a-z0-9_]{0,63}$`) // of what rules name
 	attributeName = newPattern("an attribute name", `^[a-z][a-z0-9_]{0,31}$`)
 	sqlName       = newPattern("an SQL name", `^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
 	headerForm    = newPattern("a header's name", `^[A-Za-z][A-Za-z0-9-]{0,63}$`)
@@ -40,6 +41,12 @@ func (r *reader) matches(w word, at string, p pattern) bool {
 // itemName gives the X of a section like [tools.X], and reports one that does not have the form of a name.
 func (s section) itemName() string {
 	s.r.matches(word{text: s.key, line: s.node.line}, s.path, configName)
+	return s.key
+}
+
+// plainName is itemName for what CEL has to name: without "-".
+func (s section) plainName() string {
+	s.r.matches(word{text: s.key, line: s.node.line}, s.path, plainName)
 	return s.key
 }
 

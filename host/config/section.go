@@ -183,7 +183,20 @@ func (s section) text(key string) (string, bool) {
 
 const maxText = 1000 // characters of one string; the longest are words for the model
 
-func (r *reader) text(n *node, at string) (string, bool) {
+func (r *reader) text(n *node, at string) (string, bool) { return r.textOf(n, at, maxText, "") }
+
+// lengthy is text for what may have lines: a condition, JSON.
+func (s section) lengthy(key string, most int) (string, bool) {
+	n := s.node.table[key]
+	if n == nil {
+		return "", false
+	}
+	return s.r.textOf(n, s.keyAt(key), most, "\n\t")
+}
+
+// textOf reads a string of at most so many characters, none of them a control
+// character but those of kept.
+func (r *reader) textOf(n *node, at string, most int, kept string) (string, bool) {
 	text, ok := n.scalar.(string)
 	switch {
 	case !ok:
@@ -192,10 +205,10 @@ func (r *reader) text(n *node, at string) (string, bool) {
 	case text == "":
 		r.report(n.line, "%s: an empty string; write a value or remove the key", at)
 		return "", false
-	case utf8.RuneCountInString(text) > maxText:
-		r.report(n.line, "%s: longer than %d characters", at, maxText)
+	case utf8.RuneCountInString(text) > most:
+		r.report(n.line, "%s: longer than %d characters", at, most)
 		return "", false
-	case strings.ContainsFunc(text, hidden):
+	case strings.ContainsFunc(text, func(c rune) bool { return hidden(c) && !strings.ContainsRune(kept, c) }):
 		r.report(n.line, "%s: %s holds a control character", at, quote(text))
 		return "", false
 	}

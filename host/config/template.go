@@ -16,6 +16,8 @@ type Space string
 const (
 	SpaceSession Space = "session" // the session of the call
 	SpaceArgs    Space = "args"    // the parsed arguments of the call
+	SpaceFacts   Space = "facts"   // what the host fetched for the rules: {facts.order.total}
+	SpaceValues  Space = "values"  // the values of the session's role
 	SpaceEnv     Space = "env"     // the environment of the host; resolved at load
 )
 
@@ -89,11 +91,11 @@ func (t Template) Render(resolve func(Ref) (string, bool)) (string, bool) {
 	return b.String(), true
 }
 
-var reference = regexp.MustCompile(`^([a-z]+)\.([A-Za-z_][A-Za-z0-9_-]{0,63})$`)
+var reference = regexp.MustCompile(`^([a-z]+)\.([A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63})?)$`)
 
 // bareReference is a reference that lacks its braces. As literal text it would
 // match no row, or show a model the name of the value.
-var bareReference = regexp.MustCompile(`^(?:session|args|facts|values|approval|env)\.[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+var bareReference = regexp.MustCompile(`^(?:session|args|facts|values|approval|env)\.[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63})?$`)
 
 // template reads the string at key. A reference to a space that is not in
 // takes is a fault; so is a brace that belongs to no reference, and, where the
@@ -146,17 +148,21 @@ func cutReference(text string) (ref Ref, after string, ok bool) {
 func (s section) resolve(key string, ref Ref, takes []Space) (piece, bool) {
 	shown := quote(ref.String())
 	switch ref.Space {
-	case SpaceSession, SpaceArgs, SpaceEnv:
-	case "facts", "values", "approval":
+	case SpaceSession, SpaceArgs, SpaceEnv, SpaceFacts, SpaceValues:
+	case "approval":
 		s.fault(key, "%s", notEnforced(shown))
 		return piece{}, false
 	default:
-		s.fault(key, "%s names no value%s; a reference begins with session, args or env",
-			shown, nearest.DidYouMean(string(ref.Space), []string{"session", "args", "env"}))
+		s.fault(key, "%s names no value%s; a reference begins with session, args, facts, values or env",
+			shown, nearest.DidYouMean(string(ref.Space), []string{"session", "args", "facts", "values", "env"}))
 		return piece{}, false
 	}
 	if !slices.Contains(takes, ref.Space) {
 		s.fault(key, "%s may not stand here; this key takes %s", shown, showSpaces(takes))
+		return piece{}, false
+	}
+	if strings.Contains(ref.Name, ".") && ref.Space != SpaceFacts {
+		s.fault(key, "%s names no value; only a column of a fact has two names, like {facts.order.total}", shown)
 		return piece{}, false
 	}
 	switch ref.Space {

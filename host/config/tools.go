@@ -2,6 +2,7 @@ package config
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/nearest"
@@ -30,8 +31,8 @@ func (s section) tools(limits Limits) []Tool {
 
 func (s section) tool(top section, limits Limits) Tool {
 	s.known(
-		[]string{"plugin", "effect", "callers", "not_available", "limits", "grants"},
-		"facts", "rules", "approve")
+		[]string{"plugin", "effect", "callers", "not_available", "limits", "grants", "facts", "rules"},
+		"approve")
 	t := Tool{Place: s.place(), Name: s.itemName(), lines: s.lines()}
 	t.Plugin = s.plugin()
 	t.Effect = s.effect()
@@ -39,6 +40,8 @@ func (s section) tool(top section, limits Limits) Tool {
 	t.NotAvailable, _ = s.template("not_available", SpaceArgs)
 	t.Limits = s.toolLimits(limits)
 	t.Grants = s.grants(top)
+	t.Facts = s.facts(top)
+	t.Rules = s.rules()
 	return t
 }
 
@@ -74,12 +77,8 @@ func (s section) plugin() string {
 func (s section) effect() string {
 	s.require("effect", `effect = "read"`)
 	effect, ok := s.text("effect")
-	switch {
-	case !ok, effect == "read":
-	case effect == "write":
-		s.fault("effect", "a write needs the approval gate, which this version does not have")
-	default:
-		s.fault("effect", `no effect %s%s; write "read"`, quote(effect), nearest.DidYouMean(effect, []string{"read"}))
+	if effects := []string{"read", "write"}; ok && !slices.Contains(effects, effect) {
+		s.fault("effect", `no effect %s%s; write "read" or "write"`, quote(effect), nearest.DidYouMean(effect, effects))
 	}
 	return effect
 }

@@ -82,13 +82,19 @@ func (c *Contract) Secret(argument string) bool {
 // Secretive tells whether any argument can hold what is marked x-secret.
 func (c *Contract) Secretive() bool { return c.input.plan.deep.secret }
 
+// Requires tells whether a top-level argument is required.
+func (c *Contract) Requires(argument string) bool {
+	required, _ := c.Input.Get("required")
+	for _, v := range required.Items() {
+		if isText(v, argument) {
+			return true
+		}
+	}
+	return false
+}
+
 // RequiresText tells whether a top-level argument is required and a string.
 func (c *Contract) RequiresText(argument string) bool {
-	required, _ := c.Input.Get("required")
-	listed := false
-	for _, v := range required.Items() {
-		listed = listed || isText(v, argument)
-	}
 	properties, _ := c.Input.Get("properties")
 	property, _ := properties.Get(argument)
 	w := &walker{root: c.Input}
@@ -100,7 +106,7 @@ func (c *Contract) RequiresText(argument string) bool {
 		property, _ = w.resolve(ref)
 	}
 	kind, _ := property.Get("type")
-	return listed && isText(kind, "string")
+	return c.Requires(argument) && isText(kind, "string")
 }
 
 // SecretResult tells whether a result can hold anything that must not be stored.

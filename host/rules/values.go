@@ -116,6 +116,15 @@ func DateValue(text string) (Value, error) {
 	return Value{date{day}}, nil
 }
 
+// Field gives a member of an object.
+func (v Value) Field(name string) (Value, error) {
+	o, ok := v.v.(*object)
+	if !ok {
+		return Value{}, errors.New("is no object")
+	}
+	return o.member(name)
+}
+
 // val is what our values have in common as values of CEL.
 type val struct{}
 

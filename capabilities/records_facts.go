@@ -1,0 +1,202 @@
+package capabilities
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/decimal"
+	"github.com/toolhost/toolhost/host/strictjson"
+)
+
+// What rules may know of a table, for the gates: a row by its key, a sum, a
+// count, always within the scope of the session. The queries are prepared at
+// load; what was fetched is held against scope and conditions again.
+
+// ColumnTypes gives the types of the columns that may leave.
+func (r *Records) ColumnTypes() map[string]ColumnType { return r.types }
+
+// Columns gives the names of the columns that may leave.
+func (r *Records) Columns() []string { return r.c.Columns }
+
+// MaxBytes is how long a value can be that leaves.
+func (r *Records) MaxBytes() int64 { return r.c.MaxBytes }
+
+// RowFact reads columns of one row.
+type RowFact struct {
+	*Records
+	columns []string
+	lookup  *Statement
+}
+
+// RowFact prepares to read columns, all of them such as may leave.
+func (r *Records) RowFact(ctx context.Context, columns []string) (*RowFact, error) {
+	lookup, err := r.db.Prepare(ctx, r.lookupSQL(columns))
+	return &RowFact{Records: r, columns: columns, lookup: lookup}, err
+}
+
+// Read gives the row with the key as a JSON object; no value where there is
+// none within scope.
+func (f *RowFact) Read(ctx context.Context, key string, want []string) (strictjson.Value, error) {
+	if len(want) != len(f.c.Scope) {
+		return strictjson.Value{}, fmt.Errorf("%d values for %d scope columns", len(want), len(f.c.Scope))
+	}
+	row := f.newRow(f.columns)
+	if err := f.lookup.Row(ctx, f.lookupArgs(key, want), row.into()); err != nil {
+		return strictjson.Value{}, fmt.Errorf("table %q cannot be read: %w", f.c.Table, err)
+	}
+	if !row.verdict(key, want).Within() {
+		return strictjson.Value{}, nil
+	}
+	reach := recordsReach{Records: f.Records}
+	text, err := reach.appendRow(nil, f.columns, row.values)
+	if err != nil {
+		return strictjson.Value{}, err
+	}
+	return strictjson.Read(text, strictjson.Default(len(text)))
+}
+
+// SumFact adds up a column, or counts rows where it has no column.
+type SumFact struct {
+	*Records
+	column string
+	where  []string
+	query  *Statement
+}
+
+// mostSummed is how many rows a sum may have.
+const mostSummed = 10_000
+
+// SumFact prepares a sum over the rows whose where columns equal what Read is given.
+func (r *Records) SumFact(ctx context.Context, column string, where []string) (*SumFact, error) {
+	f := &SumFact{Records: r, column: column, where: where}
+	if err := f.summable(); err != nil {
+		return nil, err
+	}
+	for _, name := range where {
+		if t, ok := r.types[name]; !ok {
+			return nil, fmt.Errorf("where: column %q is not in the columns of %s", name, r.c.Name)
+		} else if t.Name != "text" && t.Name != "integer" && t.Name != "date" && t.Name != "boolean" && t.Name != "minor" {
+			return nil, fmt.Errorf("where: column %q is %s, which cannot be compared exactly", name, t)
+		}
+	}
+	var err error
+	f.query, err = r.db.Prepare(ctx, f.sql())
+	return f, err
+}
+
+func (f *SumFact) summable() error {
+	switch t, ok := f.types[f.column]; {
+	case f.column == "":
+		return nil
+	case !ok:
+		return fmt.Errorf("sum: column %q is not in the columns of %s", f.column, f.c.Name)
+	case t.Name != "decimal" && t.Name != "integer" && t.Name != "minor":
+		return fmt.Errorf("sum: column %q is %s, which is no number", f.column, t)
+	}
+	return nil
+}
+
+// sql selects the columns that decide, and what is summed. "+": no declared
+// type, so that a date stays its text.
+func (f *SumFact) sql() string {
+	var selected, where []string
+	for i, name := range f.deciding() {
+		selected = append(selected, "+"+quote(name))
+		where = append(where, equals(name, fmt.Sprintf("?%d", i+1)))
+	}
+	if f.column != "" {
+		selected = append(selected, f.value(f.column))
+	} else {
+		selected = append(selected, "1")
+	}
+	query := "SELECT " + strings.Join(selected, ", ") + " FROM " + quote(f.c.Table)
+	if len(where) > 0 {
+		query += " WHERE " + strings.Join(where, " AND ")
+	}
+	return query + fmt.Sprintf(" LIMIT %d", mostSummed+1)
+}
+
+func (f *SumFact) deciding() []string {
+	return append(append([]string{}, f.c.Scope...), f.where...)
+}
+
+// Read gives the sum or count. The values are of the where columns, in their
+// order; one that cannot be compared with its column exactly is an error.
+func (f *SumFact) Read(ctx context.Context, want []string, values []strictjson.Value) (decimal.Number, error) {
+	var sum decimal.Number
+	if len(want) != len(f.c.Scope) || len(values) != len(f.where) {
+		return sum, fmt.Errorf("%d values for %d scope columns, %d for %d conditions", len(want), len(f.c.Scope), len(values), len(f.where))
+	}
+	var bound []any
+	for i, name := range f.c.Scope {
+		bound = append(bound, f.keyValue(name, want[i]))
+	}
+	for i, name := range f.where {
+		value, err := f.filterValue(name, values[i])
+		if err != nil {
+			return sum, err
+		}
+		bound = append(bound, value)
+	}
+	return f.add(ctx, bound)
+}
+
+func (f *SumFact) add(ctx context.Context, bound []any) (sum decimal.Number, err error) {
+	rows, err := f.query.rows(ctx, bound)
+	if err != nil {
+		return sum, fmt.Errorf("table %q cannot be read: %w", f.c.Table, err)
+	}
+	defer rows.Close()
+	values, into := make([]any, len(bound)+1), make([]any, len(bound)+1)
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for n := 0; rows.Next(); n++ {
+		if n == mostSummed {
+			return sum, fmt.Errorf("table %q: more than %d rows", f.c.Table, mostSummed)
+		}
+		if err := rows.Scan(into...); err != nil {
+			return sum, fmt.Errorf("table %q cannot be read: %w", f.c.Table, err)
+		}
+		if !sameAll(values, bound) {
+			continue // what came back is held against scope and conditions again
+		}
+		if sum, err = f.plus(sum, values[len(bound)]); err != nil {
+			return sum, fmt.Errorf("table %q: a value of column %q %w", f.c.Table, f.column, err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return sum, fmt.Errorf("table %q cannot be read: %w", f.c.Table, err)
+	}
+	return sum, nil
+}
+
+func (f *SumFact) plus(sum decimal.Number, stored any) (decimal.Number, error) {
+	if f.column == "" {
+		return sum.Add(decimal.Int(1))
+	}
+	if stored == nil {
+		return sum, fmt.Errorf("is NULL, and a sum has no place for it")
+	}
+	text, err := f.types[f.column].appendJSON(nil, stored)
+	if err != nil {
+		return sum, err
+	}
+	n, err := decimal.Parse(string(text))
+	if err != nil {
+		return sum, err
+	}
+	return sum.Add(n)
+}
+
+func sameAll(stored, bound []any) bool {
+	for i := range bound {
+		if bound[i] == nil || stored[i] != bound[i] {
+			if text, ok := bound[i].(string); !ok || !same(stored[i], text) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,250 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/nearest"
+)
+
+// Fact is something that a tool's rules may know, fetched by the host: a row of
+// a records capability (Key), or the sum or count of rows (Where).
+type Fact struct {
+	Place
+	Name  string
+	From  string
+	Key   Template // literal text, arguments and session values; zero: a sum or a count
+	Sum   string   // the column that is summed; empty: another form
+	Count bool
+	Where []Condition // sorted by line
+
+	lines keyLines
+}
+
+// At is Database.At for a fact.
+func (f Fact) At(key string) Place { return f.lines.at(f.Place, key) }
+
+// Condition narrows a sum or a count to the rows whose Column is Is.
+type Condition struct {
+	Place
+	Column string
+	Is     Template
+}
+
+// Rule is one condition that must be true for a call to go on.
+type Rule struct {
+	Place
+	Name     string
+	Require  string   // CEL; the host compiles it
+	Words    Template // for the model: literal text, arguments and facts; zero: the host's own
+	Reason   Template // for the record: everything; zero: the rule's name alone
+	Examples []Example
+
+	lines keyLines
+}
+
+// At is Database.At for a rule.
+func (r Rule) At(key string) Place { return r.lines.at(r.Place, key) }
+
+// Example is a decision that a rule must give.
+type Example struct {
+	Place
+	Expect  string // allow, refuse or error
+	Args    string // JSON
+	Session map[string]string
+	Facts   map[string]any // string, int64, bool and map[string]any
+	Now     string         // RFC 3339; empty: the example does not say
+}
+
+const (
+	maxRules    = 32 // of a tool
+	maxFacts    = 16
+	maxExamples = 50 // of a rule
+	maxRequire  = 2000
+)
+
+// facts reads [tools.X.facts].
+func (s section) facts(top section) []Fact {
+	table, ok := s.child("facts", s.at("facts"))
+	if !ok {
+		return nil
+	}
+	if len(table.node.keys) > maxFacts {
+		s.fault("facts", "%d facts, at most %d", len(table.node.keys), maxFacts)
+	}
+	var list []Fact
+	for _, name := range table.node.keys {
+		fact, ok := table.child(name, table.at(name))
+		if !ok {
+			continue
+		}
+		list = append(list, fact.fact(top))
+	}
+	return list
+}
+
+func (s section) fact(top section) Fact {
+	s.known([]string{"from", "key", "sum", "count", "where"})
+	f := Fact{Place: s.place(), Name: s.plainName(), lines: s.lines()}
+	s.require("from", `from = "orders"`)
+	if name, ok := s.text("from"); ok {
+		f.From = name
+		s.refers("from", "capability", name, top, "capabilities")
+	}
+	f.Key, _ = s.template("key", SpaceArgs, SpaceSession)
+	f.Sum, _ = s.name("sum", sqlName)
+	if n := s.node.table["count"]; n != nil {
+		f.Count = n.scalar == true
+		if !f.Count {
+			s.fault("count", "can only be true")
+		}
+	}
+	forms := 0
+	for _, key := range []string{"key", "sum", "count"} {
+		if s.has(key) {
+			forms++
+		}
+	}
+	switch {
+	case forms != 1:
+		s.r.report(s.node.line, `%s: needs one of key = "{args.x}" (a row), sum = "column" and count = true`, s.path)
+	case s.has("key") && s.has("where"):
+		s.fault("where", "a row is named by its key alone")
+	}
+	f.Where = s.where()
+	return f
+}
+
+func (s section) where() []Condition {
+	table, ok := s.child("where", s.at("where"))
+	if !ok {
+		return nil
+	}
+	var list []Condition
+	for _, column := range table.node.keys {
+		line := table.node.table[column].line
+		c := Condition{Place: Place{File: s.r.file, Line: line}, Column: column}
+		s.r.matches(word{text: column, line: line}, table.at(column), sqlName)
+		c.Is, _ = table.template(column, SpaceArgs, SpaceSession)
+		list = append(list, c)
+	}
+	return list
+}
+
+// rules reads [[tools.X.rules]].
+func (s section) rules() []Rule {
+	n := s.node.table["rules"]
+	if n == nil {
+		return nil
+	}
+	if !n.isList {
+		s.fault("rules", "found %s, expected tables [[%s.rules]]", found(n), strings.Trim(s.path, "[]"))
+		return nil
+	}
+	if len(n.list) > maxRules {
+		s.fault("rules", "%d rules, at most %d", len(n.list), maxRules)
+	}
+	var list []Rule
+	names := map[string]int{}
+	for _, item := range n.list {
+		if item.table == nil {
+			s.r.report(item.line, "%s: found %s, expected a table with name and require", s.at("rules"), found(item))
+			continue
+		}
+		r := section{r: s.r, node: item, key: "rules", path: s.at("rules")}.rule()
+		if line, twice := names[r.Name]; twice {
+			s.r.report(r.Line, "%s: the name %s stands in line %d too", s.at("rules"), quote(r.Name), line)
+		}
+		names[r.Name] = r.Line
+		list = append(list, r)
+	}
+	return list
+}
+
+func (s section) rule() Rule {
+	s.known([]string{"name", "require", "words", "reason", "examples"})
+	r := Rule{Place: s.place(), lines: s.lines()}
+	s.require("name", `name = "still_refundable"`)
+	if name, ok := s.name("name", plainName); ok {
+		r.Name = name
+		s.path += "." + name
+	}
+	s.require("require", `require = "args.amount <= values.refund_limit"`)
+	r.Require, _ = s.lengthy("require", maxRequire)
+	r.Words, _ = s.template("words", SpaceArgs, SpaceFacts)
+	r.Reason, _ = s.template("reason", SpaceArgs, SpaceFacts, SpaceSession, SpaceValues)
+	s.require("examples", `examples = [{ expect = "allow", args = '{"x":1}' }, { expect = "refuse", args = '{"x":2}' }]`)
+	r.Examples = s.examples()
+	return r
+}
+
+func (s section) examples() []Example {
+	n := s.node.table["examples"]
+	if n == nil {
+		return nil
+	}
+	if !n.isList || len(n.list) > maxExamples {
+		s.fault("examples", "found %s, expected an array of at most %d { expect, args }", found(n), maxExamples)
+		return nil
+	}
+	var list []Example
+	for _, item := range n.list {
+		if item.table == nil {
+			s.r.report(item.line, "%s: found %s, expected { expect, args }", s.at("examples"), found(item))
+			continue
+		}
+		list = append(list, section{r: s.r, node: item, key: "examples", path: s.at("examples")}.example())
+	}
+	for _, expect := range []string{"allow", "refuse"} {
+		if !slices.ContainsFunc(list, func(e Example) bool { return e.Expect == expect }) {
+			s.fault("examples", "none has expect = %q; a rule shows what it allows and what it refuses", expect)
+		}
+	}
+	return list
+}
+
+func (s section) example() Example {
+	s.known([]string{"expect", "args", "session", "facts", "now"})
+	e := Example{Place: s.place(), Session: map[string]string{}}
+	s.require("expect", `expect = "allow"`)
+	if expect, ok := s.text("expect"); ok {
+		e.Expect = expect
+		if known := []string{"allow", "refuse", "error"}; !slices.Contains(known, expect) {
+			s.fault("expect", "%s is not one of %s%s", quote(expect), strings.Join(known, ", "), nearest.DidYouMean(expect, known))
+		}
+	}
+	s.require("args", `args = '{"order_id":"LK-702219"}'`)
+	e.Args, _ = s.lengthy("args", maxRequire)
+	if session, ok := s.child("session", s.at("session")); ok {
+		for _, name := range session.node.keys {
+			session.namesSession(name, Ref{Space: SpaceSession, Name: name})
+			e.Session[name] = session.sessionValue(name)
+		}
+	}
+	if facts, ok := s.child("facts", s.at("facts")); ok {
+		e.Facts = facts.plain()
+	}
+	e.Now, _ = s.text("now")
+	return e
+}
+
+// plain gives the section's values as they stand in the file. A float is a
+// fault: it would be a binary one.
+func (s section) plain() map[string]any {
+	out := map[string]any{}
+	for _, key := range s.node.keys {
+		n := s.node.table[key]
+		switch value := n.scalar.(type) {
+		case string, int64, bool:
+			out[key] = value
+		default:
+			if n.table != nil {
+				inner, _ := s.child(key, s.at(key))
+				out[key] = inner.plain()
+				continue
+			}
+			s.fault(key, "found %s, expected a string, an integer, a boolean or a table; write a decimal in a string", found(n))
+		}
+	}
+	return out
+}

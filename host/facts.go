@@ -1,0 +1,120 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/toolhost/toolhost/capabilities"
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/rules"
+	"github.com/toolhost/toolhost/host/strictjson"
+)
+
+// What a tool's rules may know besides the call itself: rows, sums and counts
+// of records capabilities, within the session's scope. Each is fetched once for
+// a decision, and the record keeps what was fetched.
+
+// fact is one of them, prepared at load. One of row and sum is set.
+type fact struct {
+	config.Fact
+	of  *recordsGrant // the capability's scope; a fact needs no grant
+	row *capabilities.RowFact
+	sum *capabilities.SumFact
+	typ rules.Type
+}
+
+// facts are those of one decision.
+type facts struct {
+	values map[string]rules.Value
+	shown  []byte // JSON, for the record: what was fetched
+}
+
+// fetchFacts fetches every fact of a tool. A fact that is not there, or that
+// this session cannot have, is an absent value, which refuses where a rule
+// reads it; an error says that the database could not be asked.
+func (a *asked) fetchFacts(ctx context.Context) (facts, error) {
+	out := facts{values: map[string]rules.Value{}, shown: []byte(`{`)}
+	for i := range a.tool.rules.facts {
+		f := &a.tool.rules.facts[i]
+		json, value, err := f.fetch(ctx, a)
+		if err != nil {
+			return facts{}, fmt.Errorf("facts.%s: %w", f.Name, err)
+		}
+		out.values[f.Name] = value
+		if len(out.shown) > 1 {
+			out.shown = append(out.shown, ',')
+		}
+		out.shown = append(strictjson.AppendString(out.shown, f.Name), ':')
+		out.shown = append(out.shown, json...)
+	}
+	out.shown = append(out.shown, '}')
+	return out, nil
+}
+
+// fetch gives the fact, and as JSON for the record.
+func (f *fact) fetch(ctx context.Context, a *asked) ([]byte, rules.Value, error) {
+	none := []byte("null")
+	want, absent := f.of.scope(a.session)
+	if absent != nil {
+		return none, rules.Value{}, nil
+	}
+	if f.row != nil {
+		key, ok := f.Key.Render(a.textOf)
+		if !ok {
+			return none, rules.Value{}, nil
+		}
+		row, err := f.row.Read(ctx, key, want)
+		if err != nil || row.Kind() == strictjson.Nothing {
+			return none, rules.Value{}, err
+		}
+		value, err := rules.FromJSON(f.typ, row)
+		return row.AppendJSON(nil), value, err
+	}
+	conditions, ok := f.conditions(a)
+	if !ok {
+		return none, rules.Value{}, nil
+	}
+	sum, err := f.sum.Read(ctx, want, conditions)
+	if err != nil {
+		return nil, rules.Value{}, err
+	}
+	return []byte(sum.String()), rules.NumberValue(sum), nil
+}
+
+// conditions are the values of a sum's where, in the order of the config.
+func (f *fact) conditions(a *asked) ([]strictjson.Value, bool) {
+	var out []strictjson.Value
+	for _, c := range f.Where {
+		if name, ok := argumentAlone(c.Is); ok {
+			value, there := a.args.Get(name)
+			if !there {
+				return nil, false
+			}
+			out = append(out, value)
+			continue
+		}
+		text, ok := c.Is.Render(a.textOf)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, strictjson.Text(text))
+	}
+	return out, true
+}
+
+// argumentAlone is the x of a template that is {args.x} and nothing else.
+func argumentAlone(t config.Template) (string, bool) {
+	refs := t.Refs()
+	if len(refs) != 1 || refs[0].Space != config.SpaceArgs || t.String() != refs[0].String() {
+		return "", false
+	}
+	return refs[0].Name, true
+}
+
+// textOf resolves {args.x} and {session.x}.
+func (a *asked) textOf(ref config.Ref) (string, bool) {
+	if ref.Space == config.SpaceArgs {
+		return a.argument(ref.Name)
+	}
+	return a.session.value(ref)
+}

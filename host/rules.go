@@ -1,0 +1,174 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/rules"
+)
+
+// Gate 3, rules: every condition of the tool is true of this call, by its
+// arguments, the session, the values of its role and what the host knows
+// (facts.go). The first that is not, in the order of the config, refuses; one
+// that cannot be decided refuses too (I3).
+
+// ruled is a call whose rules hold.
+type ruled struct {
+	asked
+	facts facts
+}
+
+// ruleset is what the host holds of a tool's rules; load_rules.go makes it.
+type ruleset struct {
+	facts  []fact
+	rules  []rule
+	types  map[string]rules.Type  // args, session, values, facts and now
+	values map[string]rules.Value // of each role that may call
+}
+
+type rule struct {
+	config.Rule
+	compiled *rules.Rule
+}
+
+func (h *Host) checkRules(ctx context.Context, a asked, rec *Record) (ruled, error) {
+	r := ruled{asked: a}
+	if len(a.tool.rules.rules) == 0 {
+		a.trail.none(GateRules, "no rules")
+		return r, nil
+	}
+	in, err := h.ruleInput(ctx, &r)
+	if err != nil {
+		return ruled{}, err
+	}
+	rec.Facts = r.facts.shown
+	var held []string
+	for i := range a.tool.rules.rules {
+		rule := &a.tool.rules.rules[i]
+		if err := r.decide(rule, in); err != nil {
+			return ruled{}, err
+		}
+		held = append(held, rule.Name)
+	}
+	a.trail.ok(GateRules, count(len(held), "rule")+" hold: "+strings.Join(held, ", "))
+	return r, nil
+}
+
+// ruleInput fetches the facts and gives the rules their variables.
+func (h *Host) ruleInput(ctx context.Context, r *ruled) (rules.Input, error) {
+	ctx, cancel := context.WithTimeout(ctx, gateTime)
+	defer cancel()
+	var err error
+	if r.facts, err = r.fetchFacts(ctx); err != nil {
+		return nil, &Refusal{Gate: GateRules, Code: codeUnavailable, Place: r.tool.At("facts"), Reason: err.Error()}
+	}
+	set := &r.tool.rules
+	args, err := rules.FromJSON(set.types["args"], r.args)
+	if err != nil { // a contract let through what its own types do not
+		return nil, &Refusal{Gate: GateRules, Code: r.code(), Place: r.tool.At("rules"), Reason: "args " + err.Error()}
+	}
+	return rules.Input{
+		"args":    args,
+		"session": rules.ObjectValue(set.types["session"], sessionField(r.session)),
+		"values":  set.values[r.session.Role],
+		"facts": rules.ObjectValue(set.types["facts"], func(field string) (rules.Value, error) {
+			return r.facts.values[field], nil
+		}),
+		"now": rules.TimeValue(h.clock()),
+	}, nil
+}
+
+func sessionField(s Session) func(string) (rules.Value, error) {
+	return func(field string) (rules.Value, error) {
+		v, ok := s.value(config.Ref{Space: config.SpaceSession, Name: field})
+		if !ok {
+			return rules.Value{}, nil
+		}
+		return rules.TextValue(v), nil
+	}
+}
+
+// decide refuses where the rule is not true.
+func (r *ruled) decide(rule *rule, in rules.Input) error {
+	holds, err := rule.compiled.Holds(in)
+	if holds && err == nil {
+		return nil
+	}
+	reason := rule.Name
+	if text, ok := rule.Reason.Render(func(ref config.Ref) (string, bool) { return r.placeholder(in, ref), true }); ok {
+		reason += ": " + text
+	}
+	if err != nil {
+		reason += ": it could not be decided: " + err.Error()
+	}
+	words, _ := rule.Words.Render(func(ref config.Ref) (string, bool) { return r.word(in, ref) })
+	return &Refusal{
+		Gate: GateRules, Code: r.code(), Place: rule.At("require"), Reason: reason, words: words,
+		Rule: rule.Name, Details: details(rule, in),
+	}
+}
+
+// code is what a refusal by rules is called: of a write it says that nothing
+// was written.
+func (r *ruled) code() string {
+	if r.tool.Effect == effectWrite {
+		return codeWriteRefused
+	}
+	return codeRuleRefused
+}
+
+// details are the clauses of a rule with the values on both sides.
+func details(r *rule, in rules.Input) []Detail {
+	var out []Detail
+	for _, c := range r.compiled.Explain(in) {
+		d := Detail{Verdict: VerdictNo, Text: c.String(), Place: r.At("require")}
+		switch c.Is {
+		case "true":
+			d.Verdict = VerdictOK
+		case "false":
+		case "-":
+			d.Verdict = VerdictNone
+		default:
+			if c.Sign == "" {
+				d.Text += ": " + c.Is
+			}
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// placeholder is a value as a reason names it.
+func (r *ruled) placeholder(in rules.Input, ref config.Ref) string {
+	v, err := r.resolve(in, ref)
+	switch {
+	case err != nil:
+		return "(" + err.Error() + ")"
+	case v.Absent():
+		return "(absent)"
+	}
+	return v.Plain()
+}
+
+// word is a value as the model is told it; without one the tool's words are
+// the host's own.
+func (r *ruled) word(in rules.Input, ref config.Ref) (string, bool) {
+	v, err := r.resolve(in, ref)
+	return v.Plain(), err == nil && !v.Absent()
+}
+
+func (r *ruled) resolve(in rules.Input, ref config.Ref) (rules.Value, error) {
+	v := in[string(ref.Space)]
+	for name := range strings.SplitSeq(ref.Name, ".") {
+		if v.Absent() {
+			return v, nil
+		}
+		var err error
+		if v, err = v.Field(name); err != nil {
+			return rules.Value{}, fmt.Errorf("%s: %w", ref, err)
+		}
+	}
+	return v, nil
+}
