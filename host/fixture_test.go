@@ -40,6 +40,7 @@ func newDesk(t testing.TB, config string, plugins ...string) *desk {
 	d.sql(t, `CREATE TABLE orders (order_id TEXT NOT NULL PRIMARY KEY, tenant TEXT, customer_id TEXT, status TEXT, ordered_on TEXT,
 			shipped_on TEXT, delivered_on TEXT, shipping_fee TEXT, total TEXT, currency TEXT, items TEXT) STRICT;
 		CREATE TABLE people (subject TEXT, tenant TEXT, role TEXT);
+		CREATE TABLE documents (doc_id TEXT NOT NULL PRIMARY KEY, tenant TEXT, title TEXT, body TEXT) STRICT;
 		INSERT INTO people VALUES ('usr-sam', 'larkfield', 'staff')`)
 	var rows []string
 	for i := range 2000 {

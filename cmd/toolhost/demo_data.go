@@ -62,7 +62,7 @@ func fillVar(ctx context.Context, folder string, cases []*caseFile) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	if err := fill(ctx, filepath.Join(folder, "desk.db"), deskSchema, cases, fillDesk); err != nil {
+	if err := fill(ctx, filepath.Join(folder, "desk.db"), deskSchema+documentsSchema, cases, fillDesk); err != nil {
 		return err
 	}
 	if err := fill(ctx, filepath.Join(folder, "notices.db"), noticesSchema, cases, fillNotices); err != nil {
@@ -100,6 +100,9 @@ func fillDesk(ctx context.Context, db *sql.DB, cases []*caseFile) error {
 				return err
 			}
 		}
+	}
+	if err := fillDocuments(ctx, db); err != nil {
+		return err
 	}
 	for i := range 40 {
 		err := insertOrder(ctx, db, map[string]any{

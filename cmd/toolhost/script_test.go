@@ -236,7 +236,7 @@ func checkoutFiles() []string {
 }
 
 func checkoutFolders() []string {
-	return []string{"pdk", "plugins/get_order", "plugins/read_file", "plugins/fetch_url", "plugins/search_notices", "plugins/read_notice"}
+	return []string{"pdk", "plugins/get_order", "plugins/read_file", "plugins/fetch_url", "plugins/search_docs", "plugins/search_notices", "plugins/read_notice"}
 }
 
 // cmdCheckout copies the sources that the demo works on; no built file comes along.
