@@ -13,7 +13,7 @@ import (
 )
 
 // The embedded databases of the demo: a help desk of two shops, and saved notices. Money is TEXT,
-// so that 216.00 stays 216.00.
+// so that 216.00 stays 216.00. customers, refunds and labels are what tools that write will look at.
 const deskSchema = `
 CREATE TABLE orders (
 	order_id     TEXT NOT NULL PRIMARY KEY,
@@ -29,6 +29,32 @@ CREATE TABLE orders (
 	items        TEXT NOT NULL CHECK (json_valid(items))
 ) STRICT;
 CREATE INDEX orders_by_customer ON orders (tenant, customer_id);
+CREATE TABLE customers (
+	customer_id TEXT NOT NULL PRIMARY KEY,
+	tenant      TEXT NOT NULL,
+	name        TEXT NOT NULL,
+	email       TEXT NOT NULL
+) STRICT;
+INSERT INTO customers VALUES
+	('C-31186', 'larkfield', 'Nadia Okafor', 'nadia.okafor@example.net'),
+	('C-81265', 'larkfield', 'Theo Lindqvist', 'theo@example.net'),
+	('C-20417', 'larkfield', 'Marguerite Sauvé', 'm.sauve@example.net'),
+	('C-38852', 'larkfield', 'Li Wen', 'liwen@example.net'),
+	('C-50001', 'bramble', 'Ines Duarte', 'ines.duarte@example.net'),
+	('C-50002', 'bramble', 'Paul Whitcombe', 'paul@example.net');
+CREATE TABLE refunds (
+	refund_id   TEXT NOT NULL PRIMARY KEY,
+	order_id    TEXT NOT NULL,
+	amount      TEXT NOT NULL,
+	tenant      TEXT NOT NULL,
+	approved_by TEXT NOT NULL
+) STRICT;
+CREATE INDEX refunds_by_order ON refunds (tenant, order_id);
+CREATE TABLE labels (
+	label_id TEXT NOT NULL PRIMARY KEY,
+	order_id TEXT NOT NULL,
+	tenant   TEXT NOT NULL
+) STRICT;
 CREATE TABLE people (
 	subject TEXT NOT NULL,
 	tenant  TEXT NOT NULL,
@@ -100,6 +126,13 @@ func fillDesk(ctx context.Context, db *sql.DB, cases []*caseFile) error {
 				return err
 			}
 		}
+		for _, row := range f.Records["refunds"] {
+			r := caseRow(row) // of the shop and the owner that all files speak of
+			const insert = "INSERT INTO refunds (refund_id, order_id, amount, tenant, approved_by) VALUES (?, ?, ?, 'larkfield', 'usr-grace')"
+			if _, err := db.ExecContext(ctx, insert, r["refund_id"], r["order_id"], r["amount"]); err != nil {
+				return err
+			}
+		}
 	}
 	if err := fillDocuments(ctx, db); err != nil {
 		return err
@@ -142,7 +175,7 @@ func caseRow(row map[string]json.RawMessage) map[string]any {
 		switch name {
 		case "items": // a text or a list: a JSON column takes both
 			out[name] = string(raw)
-		case "shipping_fee", "total":
+		case "amount", "shipping_fee", "total":
 			out[name] = money(string(raw))
 		default:
 			var s *string
