@@ -4,17 +4,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/strictjson"
 )
 
 // A caseFile is one system of testdata/cases: who asks, the rows that its text
-// names, and proposals with the decision that must come back.
+// names, and proposals with the decision that must come back. What else stands
+// in a file ("how", "rule", "then", ...) is for readers.
 type caseFile struct {
 	System   string                                  `json:"system"`
 	Tool     string                                  `json:"tool"`
@@ -22,18 +26,20 @@ type caseFile struct {
 	Sessions map[string]map[string]string            `json:"sessions"`
 	Records  map[string][]map[string]json.RawMessage `json:"records"`
 	Calls    []caseCall                              `json:"calls"`
+	Today    string                                  `json:"today"` // "": the day on which it is decided
 
 	path   string
 	writes int // calls that are left out: this version has no tools that write
 }
 
 type caseCall struct {
-	Session      string   `json:"session"`
-	Tool         string   `json:"tool"` // empty: the file's
+	Session      string   `json:"session"` // empty: the file's only one
+	Tool         string   `json:"tool"`    // empty: the file's
 	Arguments    string   `json:"arguments"`
 	Outcome      string   `json:"outcome"`
 	Gate         string   `json:"gate"`
 	Code         string   `json:"code"`
+	Field        string   `json:"field"`
 	ModelSees    []string `json:"model_sees"`
 	ModelMustNot []string `json:"model_must_not_see"`
 	SameWords    string   `json:"same_words"`
@@ -50,9 +56,18 @@ func readCases(path string) (*caseFile, error) {
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if _, err := f.today(); err != nil {
+		return nil, fmt.Errorf("%s: today: %w", path, err)
+	}
+	only := ""
+	if len(f.Sessions) == 1 {
+		only = slices.Collect(maps.Keys(f.Sessions))[0]
+	}
 	for i := range f.Calls {
-		if f.Calls[i].Tool == "" {
-			f.Calls[i].Tool = f.Tool
+		c := &f.Calls[i]
+		c.Tool, c.Session = or(c.Tool, f.Tool), or(c.Session, only)
+		if f.Sessions[c.Session] == nil {
+			return nil, fmt.Errorf("%s: call %d: no session %q in this file", path, i+1, c.Session)
 		}
 	}
 	all := len(f.Calls)
@@ -63,7 +78,7 @@ func readCases(path string) (*caseFile, error) {
 
 // demoCases are the files that the demo decides, all on one config.
 func demoCases() []string {
-	return []string{"testdata/cases/orders.json", "testdata/cases/notices.json", "testdata/cases/desk.json"}
+	return []string{"testdata/cases/orders.json", "testdata/cases/notices.json", "testdata/cases/desk.json", "testdata/cases/leave.json"}
 }
 
 func readDemoCases(root string) ([]*caseFile, error) {
@@ -77,6 +92,31 @@ func readDemoCases(root string) ([]*caseFile, error) {
 		files = append(files, f)
 	}
 	return files, nil
+}
+
+// today is the noon of the file's day, in UTC; the zero time where it names none.
+func (f *caseFile) today() (time.Time, error) {
+	if f.Today == "" {
+		return time.Time{}, nil
+	}
+	day, err := time.Parse(time.DateOnly, f.Today)
+	return day.Add(12 * time.Hour), err
+}
+
+// A caseClock is the clock of a host that decides cases: it stands on the day
+// of the file, and runs where the file names none.
+type caseClock struct{ day atomic.Pointer[time.Time] }
+
+func (k *caseClock) set(f *caseFile) {
+	day, _ := f.today() // readCases has read it
+	k.day.Store(&day)
+}
+
+func (k *caseClock) now() time.Time {
+	if day := k.day.Load(); day != nil && !day.IsZero() {
+		return *day
+	}
+	return time.Now()
 }
 
 func (f *caseFile) session(name string) host.Session {
@@ -113,6 +153,7 @@ func (k *caseCheck) differences(c caseCall, o host.Outcome, guestRan bool) []str
 	want("outcome", o.State.String(), c.Outcome)
 	want("gate", o.Gate.String(), c.Gate)
 	want("code", o.Code, c.Code)
+	want("field", o.Field, c.Field)
 	for _, s := range c.ModelSees {
 		if !bytes.Contains(o.Result, []byte(s)) {
 			out = append(out, fmt.Sprintf("the model does not see %q", s))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/mattn/go-isatty"
@@ -34,6 +35,7 @@ type cli struct {
 	dir            string                 // relative paths start here
 	recorder       func() host.Recorder   // told too, by each opened host; nil: none
 	opened         func(*host.Host)       // told of each opened host; nil: nobody
+	clock          func() time.Time       // of each opened host; nil: the real one
 	terminal       func(w io.Writer) bool // colour and live progress only there
 
 	config   string
@@ -206,6 +208,7 @@ func (c *cli) load(ctx context.Context, recorder host.Recorder) (*host.Host, err
 	}
 	o := host.Options{
 		Name: c.configName(), Env: c.env, Recorder: recorder, Log: log, Cache: c.cacheFolder(), Program: "toolhost " + ownVersion(),
+		Clock: c.clock,
 	}
 	if c.recorder != nil && recorder == nil {
 		o.Also = c.recorder()

@@ -23,7 +23,8 @@ func (c *cli) demoCommand() *cobra.Command {
 		Short:                 "Build the example plugins, fill databases, and decide the recorded proposals",
 		Long: `Runs in a checkout of toolhost, with nothing but Go: builds the example plugins to
 WebAssembly, makes var/ anew with embedded databases and files, and decides the recorded
-proposals of testdata/cases one after another. "call" works on it afterwards.
+proposals of testdata/cases one after another. "call" works on it afterwards, but for the
+leave service, which listens on the port of [capabilities.rh] only while the demo decides.
 
 exit     0 every decision is as recorded, 3 one differs, 1 host error, 2 usage or config`,
 		Example: `  go run ./cmd/toolhost demo`,
@@ -41,6 +42,32 @@ func (c *cli) demo(ctx context.Context) error {
 	if err != nil {
 		return &status{code: exitUsage, err: fmt.Errorf("%w\nthe demo runs in a checkout of toolhost", err)}
 	}
+	address, err := leaveAddress(conf)
+	if err != nil {
+		return err
+	}
+	stop, err := serveLeave(address)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if err := c.buildPlugins(ctx, conf); err != nil {
+		return err
+	}
+	if err := c.makeVar(ctx, conf, cases); err != nil {
+		return err
+	}
+	clock := &caseClock{}
+	c.clock = clock.now
+	h, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	return c.decideAll(ctx, h, clock, cases)
+}
+
+func (c *cli) buildPlugins(ctx context.Context, conf *config.Config) error {
 	for _, t := range conf.Tools {
 		shown, err := filepath.Rel(conf.Dir, t.Plugin)
 		if err != nil {
@@ -50,15 +77,7 @@ func (c *cli) demo(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.makeVar(ctx, conf, cases); err != nil {
-		return err
-	}
-	h, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	return c.decideAll(ctx, h, cases)
+	return nil
 }
 
 // makeVar makes var/ anew. It takes away only what it made itself: a folder
@@ -98,10 +117,11 @@ func (c *cli) makeVar(ctx context.Context, conf *config.Config, cases []*caseFil
 }
 
 // decideAll decides the files of recorded proposals one after another.
-func (c *cli) decideAll(ctx context.Context, h *host.Host, cases []*caseFile) error {
+func (c *cli) decideAll(ctx context.Context, h *host.Host, clock *caseClock, cases []*caseFile) error {
 	var sums []string
 	differs := false
 	for _, f := range cases {
+		clock.set(f)
 		same := c.decideCases(ctx, h, f)
 		sum := fmt.Sprintf("%d of %d decisions as recorded in %s", same, len(f.Calls), f.path)
 		if f.writes > 0 {

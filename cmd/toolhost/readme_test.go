@@ -31,17 +31,8 @@ func testPage(t *testing.T, page string, least int, before ...string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for _, name := range checkoutFiles() {
-		data, err := os.ReadFile(filepath.Join("../..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		writeFile(t, filepath.Join(dir, name), data)
-	}
-	for _, name := range checkoutFolders() {
-		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join("../..", name))); err != nil {
-			t.Fatal(err)
-		}
+	if err := copyCheckout("../..", dir); err != nil {
+		t.Fatal(err)
 	}
 	block := regexp.MustCompile("(?ms)(?:`([^`\n]+)`:\n\n)?^```(\\w+)\n(.*?)^```$")
 	for _, command := range before {

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/toolhost/toolhost/host/config"
 )
 
 // A scriptServer is a real HTTP server on loopback. What it answers is in the
@@ -60,4 +62,21 @@ func cmdServed(ts *testscript.TestScript, neg bool, args []string) {
 	if n := of(ts).servers[args[0]].requests.Load(); strconv.FormatInt(n, 10) != args[1] {
 		ts.Fatalf("the server %s had %d requests, want %s", args[0], n, args[1])
 	}
+}
+
+// cmdLeave runs the demo's leave service where the checkout looks for it, until
+// the script ends, and puts its host and port into a variable.
+func cmdLeave(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg)
+	if len(args) != 1 {
+		ts.Fatalf("usage: leave NAME, after checkout")
+	}
+	conf, err := config.Load(ts.MkAbs(standardConfig), config.Options{})
+	ts.Check(err)
+	address, err := leaveAddress(conf)
+	ts.Check(err)
+	stop, err := serveLeave(address)
+	ts.Check(err)
+	ts.Defer(stop)
+	ts.Setenv(args[0], address)
 }

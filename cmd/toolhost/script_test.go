@@ -26,7 +26,7 @@ import (
 //	exits N toolhost ARGS... [<FILE]   run toolhost inside the test, with exit status N; <FILE is its stdin
 //	plugin NAME...                 build plugins/NAME or plugins/hostile/NAME and put it into plugins/NAME
 //	config TOOL...                 the repository's config with these tools alone, each line with its number
-//	checkout                       copy what a checkout needs for the demo
+//	checkout                       copy what a checkout needs for the demo, the leave service on a free port
 //	help-fits N COMMAND...         the help has at most N lines and ends with an example
 //	desk                           fill var/ as the demo does
 //	sql FILE STATEMENT             change a database
@@ -40,6 +40,7 @@ import (
 //	reads DATABASE N               the last toolhost made N queries
 //	server NAME                    start an HTTP server on loopback; $NAME is its host and port
 //	served NAME N                  that server has had N requests
+//	leave NAME                     run the leave service where the checkout looks for it; $NAME is its host and port
 //
 // "exec toolhost" runs it as a process of its own. [node] is whether other
 // people's clients and SDKs are there (.ci/node).
@@ -86,6 +87,7 @@ func TestScripts(t *testing.T) {
 			"reads":        cmdReads,
 			"server":       cmdServer,
 			"served":       cmdServed,
+			"leave":        cmdLeave,
 		},
 	})
 }
@@ -230,29 +232,9 @@ func cmdConfig(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(standardConfig), []byte(hosttest.OnlyTools(string(text), args...)), 0o644))
 }
 
-// checkoutFiles and checkoutFolders are what the demo needs of a checkout.
-func checkoutFiles() []string {
-	return append([]string{"config.toml", "go.mod", "go.sum"}, demoCases()...)
-}
-
-func checkoutFolders() []string {
-	return []string{"pdk", "plugins/get_order", "plugins/read_file", "plugins/fetch_url", "plugins/search_docs", "plugins/search_notices", "plugins/read_notice"}
-}
-
-// cmdCheckout copies the sources that the demo works on; no built file comes along.
 func cmdCheckout(ts *testscript.TestScript, neg bool, _ []string) {
 	must(ts, neg)
-	root := of(ts).root
-	for _, name := range checkoutFiles() {
-		data, err := os.ReadFile(filepath.Join(root, name))
-		ts.Check(err)
-		ts.Check(os.MkdirAll(filepath.Dir(ts.MkAbs(name)), 0o755))
-		ts.Check(os.WriteFile(ts.MkAbs(name), data, 0o644))
-	}
-	for _, dir := range checkoutFolders() {
-		ts.Check(os.CopyFS(ts.MkAbs(dir), os.DirFS(filepath.Join(root, dir))))
-		ts.Check(os.RemoveAll(filepath.Join(ts.MkAbs(dir), "plugin.wasm")))
-	}
+	ts.Check(copyCheckout(of(ts).root, ts.MkAbs(".")))
 }
 
 func cmdHelpFits(ts *testscript.TestScript, neg bool, args []string) {

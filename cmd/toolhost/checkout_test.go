@@ -1,0 +1,101 @@
+package main
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// checkoutFiles and checkoutFolders are what the demo needs of a checkout.
+func checkoutFiles() []string {
+	return append([]string{"config.toml", "go.mod", "go.sum"}, demoCases()...)
+}
+
+func checkoutFolders() []string {
+	folders := []string{"pdk", "plugins/internal"}
+	for _, name := range []string{"get_order", "read_file", "fetch_url", "search_docs", "search_notices", "read_notice", "chercher_employe", "consulter_solde"} {
+		folders = append(folders, "plugins/"+name)
+	}
+	return folders
+}
+
+// leaveSources are the files that say where the demo's leave service is.
+func leaveSources() []string { return []string{"config.toml", "plugins/internal/rh/rh.go"} }
+
+const leaveStandard = "127.0.0.1:8431"
+
+// copyCheckout copies the sources that the demo works on; no built file comes
+// along. The leave service is on a free port there, as another demo may run on
+// this machine.
+func copyCheckout(root, dir string) error {
+	for _, name := range checkoutFiles() {
+		data, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+			return err
+		}
+	}
+	for _, name := range checkoutFolders() {
+		to := filepath.Join(dir, name)
+		if err := os.CopyFS(to, os.DirFS(filepath.Join(root, name))); err != nil {
+			return err
+		}
+		if err := os.RemoveAll(filepath.Join(to, "plugin.wasm")); err != nil {
+			return err
+		}
+	}
+	address, err := findFreeAddress()
+	if err != nil {
+		return err
+	}
+	return moveLeave(dir, address)
+}
+
+// moveLeave lets the copied sources look for the leave service elsewhere.
+func moveLeave(dir, address string) error {
+	for _, name := range leaveSources() {
+		path := filepath.Join(dir, name)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(data), leaveStandard, address)), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func findFreeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	address, err := findFreeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+// Both say where the service is; a plugin that looked elsewhere would be denied.
+func TestLeaveServiceIsWhereThePluginsLook(t *testing.T) {
+	for _, name := range leaveSources() {
+		data, err := os.ReadFile(filepath.Join("../..", name))
+		if err != nil || strings.Count(string(data), leaveStandard) != 1 {
+			t.Errorf("%s does not name %s once: %v", name, leaveStandard, err)
+		}
+	}
+}
