@@ -163,4 +163,5 @@ func (c *cli) decideCases(ctx context.Context, h *host.Host, f *caseFile) (same 
 
 const demoNext = `  go run ./cmd/toolhost call get_order '{"order_id":"LK-581106"}' --as role=customer,tenant=larkfield,customer=C-81265
   go run ./cmd/toolhost explain get_order '{"order_id":"LK-615204"}' --as role=customer,tenant=larkfield,customer=C-20417
-  go run ./cmd/toolhost call read_file '{"path":"chairs.txt"}' --as role=staff,subject=usr-sam,tenant=larkfield,ticket=T-24011`
+  go run ./cmd/toolhost call read_file '{"path":"chairs.txt"}' --as role=staff,subject=usr-sam,tenant=larkfield,ticket=T-24011
+  go run ./cmd/toolhost call search_docs '{"query":"return label"}' --as role=staff,subject=usr-sam,tenant=larkfield`

@@ -15,7 +15,8 @@ import (
 
 // A scriptServer is a real HTTP server on loopback. What it answers is in the
 // last part of the path: echo (the request's headers), redirect (to the URL in
-// the query), long (40,000 characters), bytes (no text) or anything else (a parcel).
+// the query), long (40,000 characters), bytes (no text), solde (a failure) or
+// anything else (a parcel).
 type scriptServer struct {
 	*httptest.Server
 	requests atomic.Int64
@@ -32,6 +33,8 @@ func (s *scriptServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, strings.Repeat("All parcels are late. ", 2000))
 	case "bytes":
 		_, _ = w.Write([]byte{0xff, 0xfe, 0})
+	case "solde":
+		http.Error(w, "out of order", http.StatusInternalServerError)
 	default:
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"parcel":%q,"authorized":%t}`, r.URL.Path, r.Header.Get("Authorization") != "")
