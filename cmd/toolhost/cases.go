@@ -22,14 +22,13 @@ import (
 type caseFile struct {
 	System   string                                  `json:"system"`
 	Tool     string                                  `json:"tool"`
-	Tools    map[string]struct{ Effect string }      `json:"tools"` // what a file of several tools says of each
 	Sessions map[string]map[string]string            `json:"sessions"`
 	Records  map[string][]map[string]json.RawMessage `json:"records"`
 	Calls    []caseCall                              `json:"calls"`
 	Today    string                                  `json:"today"` // "": the day on which it is decided
 
-	path   string
-	writes int // calls that are left out: this version has no tools that write
+	path  string
+	waits int // calls that wait for a person: this version refuses them, approval_unavailable
 }
 
 type caseCall struct {
@@ -69,10 +68,11 @@ func readCases(path string) (*caseFile, error) {
 		if f.Sessions[c.Session] == nil {
 			return nil, fmt.Errorf("%s: call %d: no session %q in this file", path, i+1, c.Session)
 		}
+		if c.Outcome == host.Pending.String() { // nobody can be asked yet
+			c.Outcome, c.Gate, c.Code = host.Refused.String(), host.GateApproval.String(), "approval_unavailable"
+			f.waits++
+		}
 	}
-	all := len(f.Calls)
-	f.Calls = slices.DeleteFunc(f.Calls, func(c caseCall) bool { return f.Tools[c.Tool].Effect == "write" })
-	f.writes = all - len(f.Calls)
 	return &f, nil
 }
 

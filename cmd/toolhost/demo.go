@@ -69,6 +69,9 @@ func (c *cli) demo(ctx context.Context) error {
 
 func (c *cli) buildPlugins(ctx context.Context, conf *config.Config) error {
 	for _, t := range conf.Tools {
+		if !hasSource(t.Plugin) {
+			continue // a tool that writes has no plugin yet
+		}
 		shown, err := filepath.Rel(conf.Dir, t.Plugin)
 		if err != nil {
 			shown = t.Plugin
@@ -78,6 +81,12 @@ func (c *cli) buildPlugins(ctx context.Context, conf *config.Config) error {
 		}
 	}
 	return nil
+}
+
+// hasSource tells whether a plugin's folder has what a module is built from.
+func hasSource(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, "main.go"))
+	return err == nil
 }
 
 // makeVar makes var/ anew. It takes away only what it made itself: a folder
@@ -124,8 +133,8 @@ func (c *cli) decideAll(ctx context.Context, h *host.Host, clock *caseClock, cas
 		clock.set(f)
 		same := c.decideCases(ctx, h, f)
 		sum := fmt.Sprintf("%d of %d decisions as recorded in %s", same, len(f.Calls), f.path)
-		if f.writes > 0 {
-			sum += fmt.Sprintf("; %s that write are left out: no tool that writes loads yet", count(f.writes, "proposal"))
+		if f.waits > 0 {
+			sum += fmt.Sprintf("; %d would wait for a person, and is refused: nobody can be asked yet", f.waits)
 		}
 		sums = append(sums, sum)
 		differs = differs || same != len(f.Calls)
