@@ -18,13 +18,21 @@ type Verdict struct {
 	row *lookupRow
 }
 
-// Stored is what the row has in the column of a scope clause, for an operator:
-// it may be another's.
-func (v Verdict) Stored(clause int) string {
-	if !v.Found || v.row == nil {
-		return ""
+// Clause is what the row has in the column of a scope clause, for an operator
+// (it may be another's), and whether the clause holds.
+func (v Verdict) Clause(i int, want string) (stored string, holds bool) {
+	if !v.Found || v.row == nil || i >= len(v.row.scope) {
+		return "nothing", false
 	}
-	return fmt.Sprint(v.row.scope[clause])
+	switch s := v.row.scope[i].(type) {
+	case string:
+		stored = strconv.Quote(s)
+	case nil:
+		stored = "NULL"
+	default:
+		stored = fmt.Sprint(s)
+	}
+	return stored, v.row.clauseHolds(i, want)
 }
 
 // Within tells whether the row is there and every clause holds.
@@ -130,11 +138,15 @@ func (l *lookupRow) into() []any {
 func (l *lookupRow) verdict(key string, want []string) Verdict {
 	v := Verdict{Found: l.count == 1 && same(l.key, key), Failed: -1, row: l}
 	for i := len(l.scope) - 1; i >= 0; i-- {
-		if i >= len(want) || l.holds[i] != 1 || !same(l.scope[i], want[i]) {
+		if i >= len(want) || !l.clauseHolds(i, want[i]) {
 			v.Failed = i
 		}
 	}
 	return v
+}
+
+func (l *lookupRow) clauseHolds(i int, want string) bool {
+	return l.holds[i] == 1 && same(l.scope[i], want)
 }
 
 // same compares a stored value with a text, byte for byte. NULL, the empty

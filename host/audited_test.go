@@ -78,7 +78,7 @@ func TestNothingPersonalInTheLog(t *testing.T) {
 	} {
 		for _, who := range []Session{s, staff, customer} {
 			h.Call(t.Context(), who, p)
-			h.Explain(t.Context(), who, p)
+			h.Explain(t.Context(), who, p, false)
 		}
 	}
 	h.Call(t.Context(), tom(), Proposal{Tool: "get_order", Arguments: []byte(`{"order_id":"LK-500000"}`)})

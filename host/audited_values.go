@@ -16,6 +16,8 @@ const (
 	valueTool      = "tool"
 	valueArguments = "arguments"
 	valueProposal  = "proposal"
+	valueFacts     = "facts"
+	valueDetails   = "details"
 	valueAnswers   = "answers"
 	valueReason    = "reason"
 	valueField     = "field"
@@ -49,6 +51,9 @@ func proposed(r *Record) []audit.Value {
 		b = append(b, '}')
 	}
 	out := []audit.Value{{Name: valueSession, JSON: append(b, '}'), Strict: true}, audit.TextValue(valueTool, r.Tool)}
+	if r.Facts != nil {
+		out = append(out, audit.Value{Name: valueFacts, JSON: r.Facts, Strict: true})
+	}
 	if r.Arguments.Kind() == strictjson.Object {
 		return append(out, audit.Value{Name: valueArguments, JSON: r.Arguments.AppendJSON(nil), Strict: true})
 	}
@@ -74,6 +79,9 @@ func (a *auditRecorder) answered(r *Record) []audit.Value {
 		}
 	}
 	out := []audit.Value{{Name: valueAnswers, JSON: append(b, '}'), Strict: true}}
+	if details := detailsJSON(r.Answers); details != nil {
+		out = append(out, audit.Value{Name: valueDetails, JSON: details, Strict: true})
+	}
 	if r.Reason != "" {
 		out = append(out, audit.TextValue(valueReason, r.Reason))
 	}
@@ -87,6 +95,33 @@ func (a *auditRecorder) answered(r *Record) []audit.Value {
 		out = append(out, audit.Value{Name: valueResult, JSON: r.Result, Strict: true})
 	}
 	return out
+}
+
+// maxDetails is how many clauses of a call are sealed.
+const maxDetails = 200
+
+// detailsJSON are the clauses that the gates looked at, but for what may be
+// another's; nil: there are none.
+func detailsJSON(answers []Answer) []byte {
+	b, n := []byte(`[`), 0
+	for _, a := range answers {
+		for _, d := range a.Details {
+			if d.others || n == maxDetails {
+				continue
+			}
+			if n++; n > 1 {
+				b = append(b, ',')
+			}
+			b = appendMember(append(b, '{'), "gate", a.Gate.String())
+			b = appendMember(b, "verdict", string(d.Verdict))
+			b = appendMember(b, "text", d.Text)
+			b = append(appendMember(b, "place", plainPlace(d.Place)), '}')
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return append(b, ']')
 }
 
 // maxRequests is how many requests of a guest are sealed one by one; the log

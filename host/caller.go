@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,8 @@ const gateTime = 2 * time.Second
 type asked struct {
 	checked
 	scopes [][]string // for each grant of the tool, the values its scope columns must have
+
+	details []Detail // of what was looked up, for explain
 }
 
 func (h *Host) checkCaller(ctx context.Context, c checked) (asked, error) {
@@ -45,7 +48,7 @@ func (h *Host) checkCaller(ctx context.Context, c checked) (asked, error) {
 	if err := a.rows(ctx); err != nil {
 		return asked{}, err
 	}
-	c.trail.ok(GateCaller, a.describe())
+	c.trail.ok(GateCaller, a.describe(), a.details...)
 	return a, nil
 }
 
@@ -84,6 +87,7 @@ func (a *asked) rows(ctx context.Context) error {
 		}
 		key, _ := a.argument(g.only)
 		verdict, err := g.records.records.Check(ctx, key, a.scopes[i])
+		a.explainRow(g, key, a.scopes[i], verdict)
 		switch {
 		case first != nil:
 		case err != nil:
@@ -94,6 +98,10 @@ func (a *asked) rows(ctx context.Context) error {
 			clause := &g.records.config.Scope[verdict.Failed]
 			first = a.notAvailable(clause.Else, g, clause.Place, g.records.failing[verdict.Failed])
 		}
+	}
+	var refused *Refusal
+	if errors.As(first, &refused) {
+		refused.details = a.details
 	}
 	return first
 }

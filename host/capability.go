@@ -25,35 +25,44 @@ func (h *Host) checkCapability(ctx context.Context, a ruled) (bounded, error) {
 	defer cancel()
 	b := bounded{ruled: a, reach: map[string]map[string]capabilities.Reach{}}
 	var reached []string
+	var details []Detail
 	for i, g := range a.tool.grants {
 		reach, shown, err := g.of.reach(ctx, &a.asked, i)
 		if err != nil {
-			return bounded{}, a.denied(g, err)
+			return bounded{}, a.denied(g, err, details)
 		}
 		if b.reach[g.kind.Name] == nil {
 			b.reach[g.kind.Name] = map[string]capabilities.Reach{}
 		}
 		b.reach[g.kind.Name][g.Capability] = reach
 		reached = append(reached, g.Capability+": "+shown)
+		details = append(details, Detail{Verdict: VerdictOK, Text: g.Capability + ": " + shown, Place: g.decides})
 	}
 	if len(reached) == 0 {
 		reached = []string{"reaches nothing"}
 	}
-	a.trail.ok(GateCapability, strings.Join(reached, "; "))
+	if !a.trail.full || len(details) < 2 { // one says no more than the answer
+		details = nil
+	}
+	a.trail.ok(GateCapability, strings.Join(reached, "; "), details...)
 	return b, nil
 }
 
 // denied refuses by what the check of a capability said. The model hears the
 // same words whatever it was: what is not there, what is a link and what lies
 // outside are alike to it.
-func (a *asked) denied(g *grant, err error) error {
+func (a *ruled) denied(g *grant, err error, details []Detail) error {
 	var d *capabilities.Denial
 	if !errors.As(err, &d) {
 		return &Refusal{Gate: GateCapability, Code: codeUnavailable, Place: g.Place, Reason: g.Capability + ": " + err.Error()}
+	}
+	details = append(details, Detail{Verdict: VerdictNo, Text: g.Capability + ": " + d.Text, Place: g.decides})
+	if !a.trail.full || len(details) < 2 {
+		details = nil
 	}
 	code := codeFileDenied
 	if g.kind.Name == "fetch" {
 		code = codeFetchDenied
 	}
-	return &Refusal{Gate: GateCapability, Code: code, Field: g.only, Place: g.decides, Reason: g.Capability + ": " + d.Text, words: a.wordsFor()}
+	return &Refusal{Gate: GateCapability, Code: code, Field: g.only, Place: g.decides, Reason: g.Capability + ": " + d.Text, words: a.wordsFor(), details: details}
 }

@@ -31,8 +31,9 @@ func (h *Host) checkContract(e entered) (checked, error) {
 	if err != nil {
 		return checked{}, t.misfit(err)
 	}
-	e.trail.ok(GateContract, argumentNames(args))
-	return checked{entered: e, tool: t, args: args}, nil
+	c := checked{entered: e, tool: t, args: args}
+	e.trail.ok(GateContract, argumentNames(args), c.explainArguments()...)
+	return c, nil
 }
 
 func argumentNames(args strictjson.Value) string {

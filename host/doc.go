@@ -5,8 +5,8 @@
 //	proposal -> session -> contract -> caller -> rules -> capability -> approval -> plugin -> result -> outcome
 //	               0          1          2         3          4            5          6         7
 //
-// Rules and approval have no gate yet: host/config refuses every key that would
-// ask for them, and with them every tool that writes.
+// The approval gate can ask nobody yet: it lets reads pass and refuses every write
+// that has come that far.
 //
 // # Words
 //
@@ -38,4 +38,5 @@
 //	I12  Every call starts from a state that no earlier call has touched.
 //	I13  A capability has one check with two callers: what the gate admits of an argument and what the
 //	     host function gives to a guest is decided by the same code.
+//	I14  A rule that is false, that errs or that costs too much refuses; no text of a config can make it otherwise.
 package host

@@ -29,6 +29,19 @@ type facts struct {
 	shown  []byte // JSON, for the record: what was fetched
 }
 
+// kept is what of the facts may be stored: an argument that is a secret may
+// stand in the business data too.
+func (f facts) kept(h *hider) []byte {
+	if !h.hides() {
+		return f.shown
+	}
+	v, err := strictjson.Read(f.shown, strictjson.Default(len(f.shown)))
+	if err != nil {
+		return nil
+	}
+	return h.value(v).AppendJSON(nil)
+}
+
 // fetchFacts fetches every fact of a tool. A fact that is not there, or that
 // this session cannot have, is an absent value, which refuses where a rule
 // reads it; an error says that the database could not be asked.

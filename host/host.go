@@ -46,15 +46,6 @@ func (h *Host) Trace(ctx context.Context, s Session, p Proposal) (Outcome, []Ans
 	return h.end(ctx, p, rec, t, res, err), t.answers
 }
 
-// Explain decides as Call does and stops before the plugin: no guest code
-// runs. It is recorded too.
-func (h *Host) Explain(ctx context.Context, s Session, p Proposal) (Outcome, []Answer) {
-	rec, t := h.begin(s, p), &trail{}
-	rec.Explained = true
-	_, err := h.admit(ctx, s, p, rec, t)
-	return h.end(ctx, p, rec, t, nil, err), t.answers
-}
-
 // Unreadable records what came through a door and is no proposal: no message of
 // the door's protocol, or one that could be read in two ways. Why says so in the
 // door's words. No tool is named, and none runs.
@@ -92,8 +83,7 @@ func (h *Host) admit(ctx context.Context, s Session, p Proposal, rec *Record, t 
 	if err != nil {
 		return approved{}, err
 	}
-	rec.hide = newHider(checked.tool.contract.Secrets(checked.args))
-	rec.Arguments = rec.hide.value(checked.tool.contract.RedactedArguments(checked.args))
+	rec.keep(checked)
 	asked, err := h.checkCaller(ctx, checked) // 2 caller
 	if err != nil {
 		return approved{}, err
@@ -107,6 +97,12 @@ func (h *Host) admit(ctx context.Context, s Session, p Proposal, rec *Record, t 
 		return approved{}, err
 	}
 	return h.checkApproval(bounded) // 5 approval
+}
+
+// keep keeps the arguments as they may be stored.
+func (r *Record) keep(c checked) {
+	r.hide = newHider(c.tool.contract.Secrets(c.args))
+	r.Arguments = r.hide.value(c.tool.contract.RedactedArguments(c.args))
 }
 
 func (h *Host) begin(s Session, p Proposal) *Record {
@@ -136,6 +132,7 @@ func (h *Host) end(ctx context.Context, p Proposal, rec *Record, t *trail, resul
 		o.Reason, o.Field = rec.hide.line(o.Reason), rec.hide.line(o.Field)
 		t.no(o)
 	}
+	t.hide(rec.hide)
 	rec.Ended, rec.State, rec.Gate, rec.Code, rec.Reason, rec.Field = h.clock(), o.State, o.Gate, o.Code, o.Reason, o.Field
 	rec.Answers = t.answers
 	rec.Result = h.redacted(rec, o, err)
@@ -167,7 +164,7 @@ func (h *Host) ending(ctx context.Context, rec *Record, o Outcome, err error) Ou
 	case errors.As(err, &f):
 		o.State, o.Gate, o.Code, o.Reason = Failed, f.Gate, f.Code, f.Reason
 	case errors.As(err, &r):
-		o.Gate, o.Code, o.Reason, o.Field, o.Place = r.Gate, r.Code, r.Reason, r.Field, r.Place
+		o.Gate, o.Code, o.Reason, o.Field, o.Place, o.details = r.Gate, r.Code, r.Reason, r.Field, r.Place, r.details
 	default:
 		o.Gate, o.Code, o.Reason = GateCaller, codeUnavailable, fmt.Sprintf("unexpected: %v", err)
 	}

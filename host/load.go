@@ -188,6 +188,9 @@ func (l *loader) readTools(ctx context.Context) {
 		}
 		l.host.tools[ct.Name] = t
 	}
+	if len(l.faults) == 0 { // a rule with a fault may be the one that reads it
+		l.valuesAreRead()
+	}
 }
 
 // engine makes the engine that compiles. It works without a cache too, where

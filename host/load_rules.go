@@ -58,9 +58,9 @@ func (l *loader) readRules(ctx context.Context, t *tool) {
 	if len(l.faults) > before {
 		return
 	}
-	reads := set.reads()
-	l.prepareFacts(ctx, t, reads)
-	l.roleValues(t, reads)
+	set.paths = set.named()
+	l.prepareFacts(ctx, t)
+	l.roleValues(t)
 	if len(l.faults) == before {
 		l.runExamples(t)
 	}
@@ -146,9 +146,16 @@ func rowType(name string, records *capabilities.Records) rules.Type {
 	return t
 }
 
-// reads gives the paths that the rules name, in their conditions and in their
+// reads tells whether any rule names a path that begins so.
+func (s *ruleset) reads(names ...string) bool {
+	return slices.ContainsFunc(s.paths, func(p []string) bool {
+		return len(p) >= len(names) && slices.Equal(p[:len(names)], names)
+	})
+}
+
+// named gives the paths that the rules name, in their conditions and in their
 // texts.
-func (s *ruleset) reads() [][]string {
+func (s *ruleset) named() [][]string {
 	var out [][]string
 	for _, r := range s.rules {
 		out = append(out, r.compiled.Reads...)
@@ -161,23 +168,14 @@ func (s *ruleset) reads() [][]string {
 
 // prepareFacts prepares the queries: of a row the columns that are read, and no
 // others.
-func (l *loader) prepareFacts(ctx context.Context, t *tool, reads [][]string) {
+func (l *loader) prepareFacts(ctx context.Context, t *tool) {
 	for i := range t.rules.facts {
 		f := &t.rules.facts[i]
-		read, columns := false, []string{}
-		for _, path := range reads {
-			if path[0] == "facts" && len(path) > 1 && path[1] == f.Name {
-				read = true
-				if len(path) > 2 && !slices.Contains(columns, path[2]) {
-					columns = append(columns, path[2])
-				}
-			}
-		}
-		if !read {
+		if !t.rules.reads("facts", f.Name) {
 			l.fault(f.Place, "[tools.%s] facts.%s: no rule reads it", t.Name, f.Name)
 			continue
 		}
-		slices.Sort(columns)
+		columns := t.rules.columnsOf(f.Name)
 		records := l.records[f.From]
 		var err error
 		if f.Key.IsZero() {
@@ -190,6 +188,18 @@ func (l *loader) prepareFacts(ctx context.Context, t *tool, reads [][]string) {
 			l.fault(f.Place, "[tools.%s] facts.%s: %v", t.Name, f.Name, err)
 		}
 	}
+}
+
+// columnsOf are the columns of a row that the rules name, sorted.
+func (s *ruleset) columnsOf(fact string) []string {
+	var columns []string
+	for _, path := range s.paths {
+		if len(path) > 2 && path[0] == "facts" && path[1] == fact {
+			columns = append(columns, path[2])
+		}
+	}
+	slices.Sort(columns)
+	return slices.Compact(columns)
 }
 
 // conditionColumns gives the columns of a where, whose values must be of their
@@ -271,7 +281,7 @@ func (t *tool) cannotName(ref config.Ref, forModel bool) string {
 
 // roleValues sets the values of each role that may call the tool, which must
 // have every value that the rules read.
-func (l *loader) roleValues(t *tool, reads [][]string) {
+func (l *loader) roleValues(t *tool) {
 	set := &t.rules
 	set.values = map[string]rules.Value{}
 	for _, role := range t.Callers {
@@ -282,11 +292,24 @@ func (l *loader) roleValues(t *tool, reads [][]string) {
 				members[v.Name] = valueOf(v.Type, value)
 				continue
 			}
-			if slices.ContainsFunc(reads, func(p []string) bool { return p[0] == "values" && len(p) > 1 && p[1] == v.Name }) {
+			if set.reads("values", v.Name) {
 				l.fault(v.At("roles"), "[values.%s] roles: %q may call %s, whose rules use this value, and has none; set it, or \"unlimited\" if it is to be", v.Name, role, t.Name)
 			}
 		}
 		set.values[role] = rules.ObjectValue(set.types["values"], func(field string) (rules.Value, error) { return members[field], nil })
+	}
+}
+
+// valuesAreRead reports a value that no rule reads: it would decide nothing.
+func (l *loader) valuesAreRead() {
+	for _, v := range l.host.config.Values {
+		read := false
+		for _, t := range l.host.tools {
+			read = read || t.rules.reads("values", v.Name)
+		}
+		if !read {
+			l.fault(v.Place, "[values.%s]: no rule reads it", v.Name)
+		}
 	}
 }
 

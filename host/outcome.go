@@ -74,8 +74,9 @@ type Outcome struct {
 
 	Reason string       // why, in full, for operators; "" where State is OK
 	Field  string       // the argument that was refused
-	Rule   string       // the rule that refused
 	Place  config.Place // the line of the config that decided
+
+	details []Detail
 }
 
 // Usage is what the guest used; zero when none ran.
@@ -127,10 +128,9 @@ type Refusal struct {
 	Code    string
 	Reason  string // for operators and the record
 	Field   string
-	Rule    string   // that refused
-	Details []Detail // of what decided
 	Place   config.Place
 	words   string // for the model; "" takes those of the code
+	details []Detail
 
 	withheld bool // words could hold a secret: they go out and are not kept
 }

@@ -16,11 +16,38 @@ type resolvedTool struct {
 	Contract     string             `json:"contract"`
 	Directory    *resolvedDirectory `json:"directory,omitzero"`
 	Effect       string             `json:"effect"`
+	Facts        []resolvedFact     `json:"facts"`
 	Grants       []resolvedGrant    `json:"grants"`
 	Limits       resolvedLimits     `json:"limits"`
 	Module       string             `json:"module"`
 	Name         string             `json:"name"`
 	NotAvailable string             `json:"not_available"`
+	Rules        []resolvedRule     `json:"rules"`
+	Values       []resolvedValue    `json:"values"`
+}
+
+type resolvedFact struct {
+	Count bool             `json:"count"`
+	From  string           `json:"from"`
+	Key   string           `json:"key"`
+	Name  string           `json:"name"`
+	Of    *resolvedRecords `json:"of"`
+	Sum   string           `json:"sum"`
+	Where []resolvedClause `json:"where"` // without else
+}
+
+type resolvedRule struct {
+	Name    string `json:"name"`
+	Reason  string `json:"reason"`
+	Require string `json:"require"`
+	Words   string `json:"words"`
+}
+
+// resolvedValue is a value as the tool's callers have it.
+type resolvedValue struct {
+	Name  string            `json:"name"`
+	Roles map[string]string `json:"roles"`
+	Type  string            `json:"type"`
 }
 
 type resolvedDirectory struct {
@@ -112,8 +139,37 @@ func (h *Host) resolve(t *tool) Policy {
 	for _, g := range t.grants {
 		r.Grants = append(r.Grants, h.resolveGrant(g))
 	}
+	h.resolveRules(t, &r)
 	sum := sha256.Sum256(canonical(r))
 	return Policy{Contract: r.Contract, Module: r.Module, Resolved: "sha256:" + hex.EncodeToString(sum[:])}
+}
+
+// resolveRules adds the rules, what they look up and the values of the roles
+// that may call the tool.
+func (h *Host) resolveRules(t *tool, r *resolvedTool) {
+	for _, f := range t.rules.facts {
+		var of resolvedGrant
+		f.of.resolve(h, &of)
+		fact := resolvedFact{Count: f.Count, From: f.From, Key: f.Key.String(), Name: f.Name, Of: of.Records, Sum: f.Sum}
+		for _, c := range f.Where {
+			fact.Where = append(fact.Where, resolvedClause{Column: c.Column, Is: c.Is.String()})
+		}
+		r.Facts = append(r.Facts, fact)
+	}
+	for _, rule := range t.Rules {
+		r.Rules = append(r.Rules, resolvedRule{Name: rule.Name, Reason: rule.Reason.String(), Require: rule.Require, Words: rule.Words.String()})
+	}
+	for _, v := range h.config.Values {
+		value := resolvedValue{Name: v.Name, Type: v.Type, Roles: map[string]string{}}
+		for _, role := range t.Callers {
+			if set, ok := v.Roles[role]; ok {
+				value.Roles[role] = set.Shown
+			}
+		}
+		if t.rules.reads("values", v.Name) {
+			r.Values = append(r.Values, value)
+		}
+	}
 }
 
 func (h *Host) resolveGrant(g *grant) resolvedGrant {

@@ -26,6 +26,7 @@ type ruleset struct {
 	rules  []rule
 	types  map[string]rules.Type  // args, session, values, facts and now
 	values map[string]rules.Value // of each role that may call
+	paths  [][]string             // that the rules name: {"facts", "order", "total"}
 }
 
 type rule struct {
@@ -43,16 +44,29 @@ func (h *Host) checkRules(ctx context.Context, a asked, rec *Record) (ruled, err
 	if err != nil {
 		return ruled{}, err
 	}
-	rec.Facts = r.facts.shown
+	rec.Facts = r.facts.kept(rec.hide)
 	var held []string
+	var all []Detail
+	var first *Refusal
 	for i := range a.tool.rules.rules {
 		rule := &a.tool.rules.rules[i]
-		if err := r.decide(rule, in); err != nil {
-			return ruled{}, err
+		refused := r.decide(rule, in)
+		if refused != nil && first == nil {
+			first = refused
+		}
+		if first != nil && !a.trail.full {
+			return ruled{}, first
+		}
+		if a.trail.full {
+			all = append(all, r.details(rule, in)...)
 		}
 		held = append(held, rule.Name)
 	}
-	a.trail.ok(GateRules, count(len(held), "rule")+" hold: "+strings.Join(held, ", "))
+	if first != nil {
+		first.details = all
+		return ruled{}, first
+	}
+	a.trail.ok(GateRules, count(len(held), "rule")+", true: "+strings.Join(held, ", "), all...)
 	return r, nil
 }
 
@@ -91,7 +105,7 @@ func sessionField(s Session) func(string) (rules.Value, error) {
 }
 
 // decide refuses where the rule is not true.
-func (r *ruled) decide(rule *rule, in rules.Input) error {
+func (r *ruled) decide(rule *rule, in rules.Input) *Refusal {
 	holds, err := rule.compiled.Holds(in)
 	if holds && err == nil {
 		return nil
@@ -106,7 +120,7 @@ func (r *ruled) decide(rule *rule, in rules.Input) error {
 	words, _ := rule.Words.Render(func(ref config.Ref) (string, bool) { return r.word(in, ref) })
 	return &Refusal{
 		Gate: GateRules, Code: r.code(), Place: rule.At("require"), Reason: reason, words: words,
-		Rule: rule.Name, Details: details(rule, in),
+		details: r.details(rule, in),
 	}
 }
 
@@ -120,20 +134,15 @@ func (r *ruled) code() string {
 }
 
 // details are the clauses of a rule with the values on both sides.
-func details(r *rule, in rules.Input) []Detail {
+func (r *ruled) details(rule *rule, in rules.Input) []Detail {
 	var out []Detail
-	for _, c := range r.compiled.Explain(in) {
-		d := Detail{Verdict: VerdictNo, Text: c.String(), Place: r.At("require")}
+	for _, c := range rule.compiled.Explain(in) {
+		d := Detail{Verdict: VerdictNo, Text: rule.Name + ": " + c.String(), Place: rule.At("require")}
 		switch c.Is {
 		case "true":
 			d.Verdict = VerdictOK
-		case "false":
 		case "-":
 			d.Verdict = VerdictNone
-		default:
-			if c.Sign == "" {
-				d.Text += ": " + c.Is
-			}
 		}
 		out = append(out, d)
 	}

@@ -30,22 +30,46 @@ type Detail struct {
 	Verdict Verdict
 	Text    string // with the values on both sides
 	Place   config.Place
+
+	others bool // it may show what is another's: for who asks now, never for the record
 }
 
 // A trail gathers the gates' answers.
-type trail struct{ answers []Answer }
+type trail struct {
+	answers []Answer
+	full    bool // explain: with details, which cost something
+}
 
-func (t *trail) ok(g Gate, words string) {
-	t.answers = append(t.answers, Answer{Gate: g, Verdict: VerdictOK, Text: words})
+func (t *trail) ok(g Gate, words string, details ...Detail) {
+	t.answers = append(t.answers, Answer{Gate: g, Verdict: VerdictOK, Text: words, Details: details})
 }
 
 func (t *trail) none(g Gate, words string) {
 	t.answers = append(t.answers, Answer{Gate: g, Verdict: VerdictNone, Text: words})
 }
 
-// no notes the refusal or failure that ended the call.
+// no notes a refusal or failure, once.
 func (t *trail) no(o Outcome) {
-	t.answers = append(t.answers, Answer{Gate: o.Gate, Verdict: VerdictNo, Place: o.Place, Text: o.Code + ": " + o.Reason})
+	for _, a := range t.answers {
+		if a.Gate == o.Gate && a.Verdict == VerdictNo {
+			return
+		}
+	}
+	t.answers = append(t.answers, Answer{Gate: o.Gate, Verdict: VerdictNo, Place: o.Place, Text: o.Code + ": " + o.Reason, Details: o.details})
+}
+
+// hide takes a call's secrets out of what operators read.
+func (t *trail) hide(h *hider) {
+	if !h.hides() {
+		return
+	}
+	for i := range t.answers {
+		a := &t.answers[i]
+		a.Text = h.line(a.Text)
+		for j := range a.Details {
+			a.Details[j].Text = h.line(a.Details[j].Text)
+		}
+	}
 }
 
 func count(n int, noun string) string {

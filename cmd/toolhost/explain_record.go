@@ -42,6 +42,21 @@ func (c *cli) explainRecorded(id string, asJSON bool) error {
 	return nil
 }
 
+// details are the clauses that a gate looked at, as they were recorded.
+func (t toldCall) details(gate string) []host.Detail {
+	var out []host.Detail
+	for _, d := range t.values["details"].Items() {
+		if of, _ := d.TextAt("gate"); of != gate {
+			continue
+		}
+		verdict, _ := d.TextAt("verdict")
+		text, _ := d.TextAt("text")
+		place, _ := d.TextAt("place")
+		out = append(out, host.Detail{Verdict: host.Verdict(verdict), Text: text, Place: config.Place{File: place}})
+	}
+	return out
+}
+
 // printTold is the screen of one recorded call.
 func (c *cli) printTold(t toldCall) {
 	call := t.call()
@@ -63,6 +78,7 @@ func (c *cli) printTold(t toldCall) {
 		}
 		answers = append(answers, host.Answer{
 			Gate: host.GateNamed(g.Gate), Verdict: host.Verdict(g.Verdict), Text: text, Place: config.Place{File: g.Place},
+			Details: t.details(g.Gate),
 		})
 	}
 	c.printAnswers(answers, call.Explained)
@@ -83,6 +99,9 @@ func (c *cli) printTold(t toldCall) {
 	}
 	for _, u := range call.Uses {
 		fmt.Fprintf(c.stdout, "  used        %s %s, %s, %s\n", clean(u.Function), clean(or(u.Capability, "(none that there is)")), clean(u.Status), count(u.Count, "time"))
+	}
+	if facts, ok := t.values["facts"]; ok {
+		fmt.Fprintf(c.stdout, "  facts       %s\n", clean(string(facts.AppendJSON(nil))))
 	}
 	if asked, ok := t.values["requests"]; ok {
 		fmt.Fprintf(c.stdout, "  asked       %s\n", clean(string(asked.AppendJSON(nil))))

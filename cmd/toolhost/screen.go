@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/config"
 )
 
 // What people see. Texts of models and guests are shown with every character
@@ -119,21 +120,29 @@ func (c *cli) printAnswers(answers []host.Answer, explained bool) {
 				a.Text = "not started: explain runs no guest code"
 			}
 		}
-		word, colour := string(a.Verdict), faint
-		switch a.Verdict {
-		case host.VerdictOK:
-			colour = green
-		case host.VerdictNo:
-			word, colour = "NO", red
-		case host.VerdictNone:
+		c.printSaid(fmt.Sprintf("%-11s", a.Gate), a.Verdict, a.Text, a.Place)
+		for _, d := range a.Details {
+			c.printSaid(strings.Repeat(" ", 15), d.Verdict, d.Text, d.Place)
 		}
-		text := clean(a.Text)
-		if where := a.Place.Where(); where != "" {
-			text += "   " + where
-		}
-		line := fmt.Sprintf("  %-11s %s %s", a.Gate, c.paint(c.stdout, colour, fmt.Sprintf("%-4s", word)), text)
-		fmt.Fprintln(c.stdout, strings.TrimRight(line, " "))
 	}
+}
+
+// printSaid is a line of a gate, or of a clause under it.
+func (c *cli) printSaid(head string, v host.Verdict, text string, at config.Place) {
+	word, colour := string(v), faint
+	switch v {
+	case host.VerdictOK:
+		colour = green
+	case host.VerdictNo:
+		word, colour = "NO", red
+	case host.VerdictNone:
+	}
+	text = clean(text)
+	if where := at.Where(); where != "" {
+		text += "   " + where
+	}
+	line := "  " + head + " " + c.paint(c.stdout, colour, fmt.Sprintf("%-4s", word)) + " " + text
+	fmt.Fprintln(c.stdout, strings.TrimRight(line, " "))
 }
 
 // printResult shows what the model gets.

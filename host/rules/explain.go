@@ -31,7 +31,7 @@ type Clause struct {
 // String shows a clause with its values: "args.amount <= 100: 120.00 <= 100".
 func (c Clause) String() string {
 	if c.Sign == "" {
-		return c.Text
+		return c.Text + ": " + c.Is
 	}
 	return c.Text + ": " + c.Left + " " + c.Sign + " " + c.Right
 }
