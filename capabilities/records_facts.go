@@ -3,6 +3,7 @@ package capabilities
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/decimal"
@@ -56,43 +57,51 @@ func (f *RowFact) Read(ctx context.Context, key string, want []string) (strictjs
 	return strictjson.Read(text, strictjson.Default(len(text)))
 }
 
-// SumFact adds up a column, or counts rows where it has no column.
+// SumConfig is what is added up.
+type SumConfig struct {
+	Column string   // a number; "": the rows are counted
+	Where  []string // columns that must equal what Read is given
+	Since  string   // a date column that must not be before what Read is given; "": none
+}
+
+// SumFact adds up a column, or counts rows.
 type SumFact struct {
 	*Records
-	column string
-	where  []string
-	query  *Statement
+	SumConfig
+	query *Statement
 }
 
 // mostSummed is how many rows a sum may have.
 const mostSummed = 10_000
 
-// SumFact prepares a sum over the rows whose where columns equal what Read is given.
-func (r *Records) SumFact(ctx context.Context, column string, where []string) (*SumFact, error) {
-	f := &SumFact{Records: r, column: column, where: where}
-	if err := f.summable(); err != nil {
-		return nil, err
+// SumFact prepares a sum or a count.
+func (r *Records) SumFact(ctx context.Context, c SumConfig) (*SumFact, error) {
+	f := &SumFact{Records: r, SumConfig: c}
+	err := f.fits("sum", c.Column, "decimal", "integer", "minor")
+	if err == nil {
+		err = f.fits("within", c.Since, "date")
 	}
-	for _, name := range where {
-		if t, ok := r.types[name]; !ok {
-			return nil, fmt.Errorf("where: column %q is not in the columns of %s", name, r.c.Name)
-		} else if t.Name != "text" && t.Name != "integer" && t.Name != "date" && t.Name != "boolean" && t.Name != "minor" {
-			return nil, fmt.Errorf("where: column %q is %s, which cannot be compared exactly", name, t)
+	for _, name := range c.Where {
+		if err == nil {
+			err = f.fits("where", name, "text", "integer", "date", "boolean", "minor")
 		}
 	}
-	var err error
+	if err != nil {
+		return nil, err
+	}
 	f.query, err = r.db.Prepare(ctx, f.sql())
 	return f, err
 }
 
-func (f *SumFact) summable() error {
-	switch t, ok := f.types[f.column]; {
-	case f.column == "":
+// fits says why a column cannot be of use; none needs not.
+func (f *SumFact) fits(key, column string, types ...string) error {
+	switch t, ok := f.types[column]; {
+	case column == "":
 		return nil
 	case !ok:
-		return fmt.Errorf("sum: column %q is not in the columns of %s", f.column, f.c.Name)
-	case t.Name != "decimal" && t.Name != "integer" && t.Name != "minor":
-		return fmt.Errorf("sum: column %q is %s, which is no number", f.column, t)
+		return fmt.Errorf("%s: column %q is not in the columns of %s", key, column, f.c.Name)
+	case !slices.Contains(types, t.Name):
+		return fmt.Errorf("%s: column %q is %s; it must be one of %s", key, column, t, strings.Join(types, ", "))
 	}
 	return nil
 }
@@ -105,8 +114,12 @@ func (f *SumFact) sql() string {
 		selected = append(selected, "+"+quote(name))
 		where = append(where, equals(name, fmt.Sprintf("?%d", i+1)))
 	}
-	if f.column != "" {
-		selected = append(selected, f.value(f.column))
+	if f.Since != "" {
+		selected = append(selected, "+"+quote(f.Since))
+		where = append(where, fmt.Sprintf("%s >= ?%d COLLATE BINARY", quote(f.Since), len(where)+1))
+	}
+	if f.Column != "" {
+		selected = append(selected, f.value(f.Column))
 	} else {
 		selected = append(selected, "1")
 	}
@@ -118,26 +131,30 @@ func (f *SumFact) sql() string {
 }
 
 func (f *SumFact) deciding() []string {
-	return append(append([]string{}, f.c.Scope...), f.where...)
+	return slices.Concat(f.c.Scope, f.Where)
 }
 
-// Read gives the sum or count. The values are of the where columns, in their
-// order; one that cannot be compared with its column exactly is an error.
-func (f *SumFact) Read(ctx context.Context, want []string, values []strictjson.Value) (decimal.Number, error) {
+// Read gives the sum or count. The values are of the Where columns, in their
+// order; one that cannot be compared with its column exactly is an error. since
+// is a day, for Since.
+func (f *SumFact) Read(ctx context.Context, want []string, values []strictjson.Value, since string) (decimal.Number, error) {
 	var sum decimal.Number
-	if len(want) != len(f.c.Scope) || len(values) != len(f.where) {
-		return sum, fmt.Errorf("%d values for %d scope columns, %d for %d conditions", len(want), len(f.c.Scope), len(values), len(f.where))
+	if len(want) != len(f.c.Scope) || len(values) != len(f.Where) {
+		return sum, fmt.Errorf("%d values for %d scope columns, %d for %d conditions", len(want), len(f.c.Scope), len(values), len(f.Where))
 	}
 	var bound []any
 	for i, name := range f.c.Scope {
 		bound = append(bound, f.keyValue(name, want[i]))
 	}
-	for i, name := range f.where {
+	for i, name := range f.Where {
 		value, err := f.filterValue(name, values[i])
 		if err != nil {
 			return sum, err
 		}
 		bound = append(bound, value)
+	}
+	if f.Since != "" {
+		bound = append(bound, since)
 	}
 	return f.add(ctx, bound)
 }
@@ -159,11 +176,11 @@ func (f *SumFact) add(ctx context.Context, bound []any) (sum decimal.Number, err
 		if err := rows.Scan(into...); err != nil {
 			return sum, fmt.Errorf("table %q cannot be read: %w", f.c.Table, err)
 		}
-		if !sameAll(values, bound) {
+		if !f.mine(values, bound) {
 			continue // what came back is held against scope and conditions again
 		}
 		if sum, err = f.plus(sum, values[len(bound)]); err != nil {
-			return sum, fmt.Errorf("table %q: a value of column %q %w", f.c.Table, f.column, err)
+			return sum, fmt.Errorf("table %q: a value of column %q %w", f.c.Table, f.Column, err)
 		}
 	}
 	if err := rows.Err(); err != nil {
@@ -173,13 +190,13 @@ func (f *SumFact) add(ctx context.Context, bound []any) (sum decimal.Number, err
 }
 
 func (f *SumFact) plus(sum decimal.Number, stored any) (decimal.Number, error) {
-	if f.column == "" {
+	if f.Column == "" {
 		return sum.Add(decimal.Int(1))
 	}
 	if stored == nil {
 		return sum, fmt.Errorf("is NULL, and a sum has no place for it")
 	}
-	text, err := f.types[f.column].appendJSON(nil, stored)
+	text, err := f.types[f.Column].appendJSON(nil, stored)
 	if err != nil {
 		return sum, err
 	}
@@ -190,7 +207,16 @@ func (f *SumFact) plus(sum decimal.Number, stored any) (decimal.Number, error) {
 	return sum.Add(n)
 }
 
-func sameAll(stored, bound []any) bool {
+// mine holds a row against what was asked for.
+func (f *SumFact) mine(stored, bound []any) bool {
+	if f.Since != "" {
+		last := len(bound) - 1
+		day, ok := stored[last].(string)
+		if !ok || day < bound[last].(string) {
+			return false
+		}
+		bound = bound[:last]
+	}
 	for i := range bound {
 		if bound[i] == nil || stored[i] != bound[i] {
 			if text, ok := bound[i].(string); !ok || !same(stored[i], text) {

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/toolhost/toolhost/capabilities"
 	"github.com/toolhost/toolhost/host/config"
@@ -17,10 +18,11 @@ import (
 // fact is one of them, prepared at load. One of row and sum is set.
 type fact struct {
 	config.Fact
-	of  *recordsGrant // the capability's scope; a fact needs no grant
-	row *capabilities.RowFact
-	sum *capabilities.SumFact
-	typ rules.Type
+	of   *recordsGrant // the capability's scope; a fact needs no grant
+	row  *capabilities.RowFact
+	sum  *capabilities.SumFact
+	typ  rules.Type
+	zone *time.Location // of Within
 }
 
 // facts are those of one decision.
@@ -45,11 +47,11 @@ func (f facts) kept(h *hider) []byte {
 // fetchFacts fetches every fact of a tool. A fact that is not there, or that
 // this session cannot have, is an absent value, which refuses where a rule
 // reads it; an error says that the database could not be asked.
-func (a *asked) fetchFacts(ctx context.Context) (facts, error) {
+func (a *asked) fetchFacts(ctx context.Context, now time.Time) (facts, error) {
 	out := facts{values: map[string]rules.Value{}, shown: []byte(`{`)}
 	for i := range a.tool.rules.facts {
 		f := &a.tool.rules.facts[i]
-		json, value, err := f.fetch(ctx, a)
+		json, value, err := f.fetch(ctx, a, now)
 		if err != nil {
 			return facts{}, fmt.Errorf("facts.%s: %w", f.Name, err)
 		}
@@ -65,7 +67,7 @@ func (a *asked) fetchFacts(ctx context.Context) (facts, error) {
 }
 
 // fetch gives the fact, and as JSON for the record.
-func (f *fact) fetch(ctx context.Context, a *asked) ([]byte, rules.Value, error) {
+func (f *fact) fetch(ctx context.Context, a *asked, now time.Time) ([]byte, rules.Value, error) {
 	none := []byte("null")
 	want, absent := f.of.scope(a.session)
 	if absent != nil {
@@ -87,11 +89,38 @@ func (f *fact) fetch(ctx context.Context, a *asked) ([]byte, rules.Value, error)
 	if !ok {
 		return none, rules.Value{}, nil
 	}
-	sum, err := f.sum.Read(ctx, want, conditions)
+	sum, err := f.sum.Read(ctx, want, conditions, f.since(now))
 	if err != nil {
 		return nil, rules.Value{}, err
 	}
 	return []byte(sum.String()), rules.NumberValue(sum), nil
+}
+
+// sentence says what is looked up, for a reviewer.
+func (f *fact) sentence() string {
+	of := f.of.name
+	if f.row != nil {
+		return fmt.Sprintf("%s: the row of %s named by %s", f.Name, of, shownValue(f.Key))
+	}
+	s := fmt.Sprintf("%s: the count of %s", f.Name, of)
+	if f.Sum != "" {
+		s = fmt.Sprintf("%s: the sum of %s over %s", f.Name, f.Sum, of)
+	}
+	for i, c := range f.Where {
+		s += map[bool]string{true: " where ", false: " and "}[i == 0] + c.Column + " = " + shownValue(c.Is)
+	}
+	if w := f.Within; w.Column != "" {
+		s += fmt.Sprintf(", %s within %s of today in %s", w.Column, count(w.Days, "day"), w.Zone)
+	}
+	return s
+}
+
+// since is the first day of a sum's window; "": it has none.
+func (f *fact) since(now time.Time) string {
+	if f.Within.Column == "" {
+		return ""
+	}
+	return now.In(f.zone).AddDate(0, 0, 1-f.Within.Days).Format(time.DateOnly)
 }
 
 // conditions are the values of a sum's where, in the order of the config.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/toolhost/toolhost/capabilities"
 	"github.com/toolhost/toolhost/host/config"
@@ -108,7 +109,10 @@ func (l *loader) factTypes(t *tool) (rules.Type, bool) {
 			complete = false
 			continue
 		}
-		made := fact{Fact: f, of: newRecordsGrant(c, records), typ: rules.Type{Kind: rules.Number}}
+		made := fact{Fact: f, of: newRecordsGrant(c, records), typ: rules.Type{Kind: rules.Number}, zone: time.UTC}
+		if zone, err := time.LoadLocation(f.Within.Zone); err == nil { // the config has held it
+			made.zone = zone
+		}
 		if !f.Key.IsZero() {
 			made.typ = rowType("facts."+f.Name, records)
 		}
@@ -179,7 +183,7 @@ func (l *loader) prepareFacts(ctx context.Context, t *tool) {
 		records := l.records[f.From]
 		var err error
 		if f.Key.IsZero() {
-			f.sum, err = records.SumFact(ctx, f.Sum, l.conditionColumns(t, f))
+			f.sum, err = records.SumFact(ctx, capabilities.SumConfig{Column: f.Sum, Where: l.conditionColumns(t, f), Since: f.Within.Column})
 		} else {
 			l.textsOnly(t, f.At("key"), "facts."+f.Name+": key", f.Key)
 			f.row, err = records.RowFact(ctx, columns)

@@ -27,13 +27,20 @@ type resolvedTool struct {
 }
 
 type resolvedFact struct {
-	Count bool             `json:"count"`
-	From  string           `json:"from"`
-	Key   string           `json:"key"`
-	Name  string           `json:"name"`
-	Of    *resolvedRecords `json:"of"`
-	Sum   string           `json:"sum"`
-	Where []resolvedClause `json:"where"` // without else
+	Count  bool             `json:"count"`
+	From   string           `json:"from"`
+	Key    string           `json:"key"`
+	Name   string           `json:"name"`
+	Of     *resolvedRecords `json:"of"`
+	Sum    string           `json:"sum"`
+	Where  []resolvedClause `json:"where"` // without else
+	Within resolvedWindow   `json:"within"`
+}
+
+type resolvedWindow struct {
+	Column string `json:"column"`
+	Days   int    `json:"days"`
+	Zone   string `json:"zone"`
 }
 
 type resolvedRule struct {
@@ -150,7 +157,7 @@ func (h *Host) resolveRules(t *tool, r *resolvedTool) {
 	for _, f := range t.rules.facts {
 		var of resolvedGrant
 		f.of.resolve(h, &of)
-		fact := resolvedFact{Count: f.Count, From: f.From, Key: f.Key.String(), Name: f.Name, Of: of.Records, Sum: f.Sum}
+		fact := resolvedFact{Count: f.Count, From: f.From, Key: f.Key.String(), Name: f.Name, Of: of.Records, Sum: f.Sum, Within: resolvedWindow(f.Within)}
 		for _, c := range f.Where {
 			fact.Where = append(fact.Where, resolvedClause{Column: c.Column, Is: c.Is.String()})
 		}

@@ -75,7 +75,8 @@ func (h *Host) ruleInput(ctx context.Context, r *ruled) (rules.Input, error) {
 	ctx, cancel := context.WithTimeout(ctx, gateTime)
 	defer cancel()
 	var err error
-	if r.facts, err = r.fetchFacts(ctx); err != nil {
+	now := h.clock()
+	if r.facts, err = r.fetchFacts(ctx, now); err != nil {
 		return nil, &Refusal{Gate: GateRules, Code: codeUnavailable, Place: r.tool.At("facts"), Reason: err.Error()}
 	}
 	set := &r.tool.rules
@@ -90,7 +91,7 @@ func (h *Host) ruleInput(ctx context.Context, r *ruled) (rules.Input, error) {
 		"facts": rules.ObjectValue(set.types["facts"], func(field string) (rules.Value, error) {
 			return r.facts.values[field], nil
 		}),
-		"now": rules.TimeValue(h.clock()),
+		"now": rules.TimeValue(now),
 	}, nil
 }
 

@@ -48,8 +48,19 @@ type Report struct {
 	Decided []string // those of them that the directory gives and takes
 	Effect  string   // "read" or "write"
 	Reaches []Reach
+	Facts   []string // what the host looks up for the rules, a sentence each
+	Rules   []RuleReport
 	Codes   []string // that the config names itself
 	Stale   bool     // a source file beside the module is newer than it
+}
+
+// RuleReport is what check says of one rule.
+type RuleReport struct {
+	Name     string
+	Require  string
+	Cost     uint64 // at most, of rules.MaxCost
+	Examples int    // that came out as expected
+	Place    config.Place
 }
 
 // Reach is what a tool can reach through one grant.
@@ -74,6 +85,14 @@ func (h *Host) Reports() []Report {
 		}
 		r.Imports, r.WASI = t.imports()
 		r.Stale = t.stale()
+		for i := range t.rules.facts {
+			r.Facts = append(r.Facts, t.rules.facts[i].sentence())
+		}
+		for _, rule := range t.rules.rules {
+			r.Rules = append(r.Rules, RuleReport{
+				Name: rule.Name, Require: rule.Require, Cost: rule.compiled.Cost, Examples: len(rule.Examples), Place: rule.At("require"),
+			})
+		}
 		for _, g := range t.grants {
 			r.Reaches = append(r.Reaches, Reach{
 				Capability: g.Capability, Kind: g.kind.Name, By: g.by(r.Imports), Sentences: g.of.sentences(g.only), Resolved: h.resolved(g),

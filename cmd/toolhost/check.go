@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/rules"
 )
 
 func (c *cli) checkCommand() *cobra.Command {
@@ -38,11 +39,22 @@ exit     0 nothing is wrong, 2 something is`,
 				if len(r.Reaches) == 0 {
 					fmt.Fprintln(c.stdout, "  reaches  nothing")
 				}
+				for _, fact := range r.Facts {
+					fmt.Fprintf(c.stdout, "  fact     %s\n", clean(fact))
+				}
+				for _, rule := range r.Rules {
+					fmt.Fprintf(c.stdout, "  rule     %s: %s   %s\n", rule.Name, clean(oneLine(rule.Require)), rule.Place.Where())
+					fmt.Fprintf(c.stdout, "           costs at most %d of %d; %s as expected\n", rule.Cost, rules.MaxCost, count(rule.Examples, "example"))
+				}
 				if len(r.Codes) > 0 {
 					fmt.Fprintf(c.stdout, "  codes    %s\n", strings.Join(r.Codes, " "))
 				}
-				fmt.Fprintf(c.stdout, "  imports  %s; of WASI %d (clocks, random, output)\n", strings.Join(r.Imports, " "), r.WASI)
-				fmt.Fprintf(c.stdout, "  module   %s, %d bytes\n", r.Module, r.Size)
+				if r.Module == "" {
+					fmt.Fprintln(c.stdout, "  module   none: a tool that writes needs none before writes can be approved")
+				} else {
+					fmt.Fprintf(c.stdout, "  imports  %s; of WASI %d (clocks, random, output)\n", strings.Join(r.Imports, " "), r.WASI)
+					fmt.Fprintf(c.stdout, "  module   %s, %d bytes\n", r.Module, r.Size)
+				}
 				if r.Stale {
 					fmt.Fprintln(c.stdout, "  note     its source is newer than the module; build it again?")
 				}
@@ -56,6 +68,9 @@ exit     0 nothing is wrong, 2 something is`,
 		},
 	}
 }
+
+// oneLine is a condition of several lines in one.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // callers lists the roles, each with who decides that a session has it.
 func callers(r host.Report) string {

@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"strings"
+	"time"
+	_ "time/tzdata" // zones are the same on every machine
 
 	"github.com/toolhost/toolhost/host/nearest"
 )
@@ -11,12 +13,13 @@ import (
 // a records capability (Key), or the sum or count of rows (Where).
 type Fact struct {
 	Place
-	Name  string
-	From  string
-	Key   Template // literal text, arguments and session values; zero: a sum or a count
-	Sum   string   // the column that is summed; empty: another form
-	Count bool
-	Where []Condition // sorted by line
+	Name   string
+	From   string
+	Key    Template // literal text, arguments and session values; zero: a sum or a count
+	Sum    string   // the column that is summed; empty: another form
+	Count  bool
+	Where  []Condition // in file order
+	Within Window      // of a sum or count; zero: of all times
 
 	lines keyLines
 }
@@ -29,6 +32,13 @@ type Condition struct {
 	Place
 	Column string
 	Is     Template
+}
+
+// Window narrows a sum or a count to the rows of the last days, today included.
+type Window struct {
+	Column string // a date
+	Days   int    // 1: today alone
+	Zone   string // whose today it is, of the IANA's database
 }
 
 // Rule is one condition that must be true for a call to go on.
@@ -84,7 +94,7 @@ func (s section) facts(top section) []Fact {
 }
 
 func (s section) fact(top section) Fact {
-	s.known([]string{"from", "key", "sum", "count", "where"})
+	s.known([]string{"from", "key", "sum", "count", "where", "within"})
 	f := Fact{Place: s.place(), Name: s.plainName(), lines: s.lines()}
 	s.require("from", `from = "orders"`)
 	if name, ok := s.text("from"); ok {
@@ -108,11 +118,32 @@ func (s section) fact(top section) Fact {
 	switch {
 	case forms != 1:
 		s.r.report(s.node.line, `%s: needs one of key = "{args.x}" (a row), sum = "column" and count = true`, s.path)
-	case s.has("key") && s.has("where"):
-		s.fault("where", "a row is named by its key alone")
+	case s.has("key") && (s.has("where") || s.has("within")):
+		s.r.report(s.node.line, "%s: a row is named by its key alone, without where and within", s.path)
 	}
 	f.Where = s.where()
+	f.Within = s.within()
 	return f
+}
+
+func (s section) within() Window {
+	table, ok := s.child("within", s.at("within"))
+	if !ok {
+		return Window{}
+	}
+	table.known([]string{"column", "days", "zone"})
+	w := Window{Zone: "UTC"}
+	table.require("column", `column = "refunded_on"`)
+	w.Column, _ = table.name("column", sqlName)
+	table.require("days", "days = 1, which is today")
+	w.Days, _ = table.integer("days", 1, 3660)
+	if zone, ok := table.text("zone"); ok {
+		w.Zone = zone
+		if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
+			table.fault("zone", `%s is no time zone like "Europe/Paris"`, quote(zone))
+		}
+	}
+	return w
 }
 
 func (s section) where() []Condition {

@@ -29,6 +29,9 @@ func linear(sizes []uint64) uint64 {
 	return cost.SafeAdd(1, sum/perUnit)
 }
 
+// shorter is for what stops where one of two texts ends.
+func shorter(sizes []uint64) uint64 { return 1 + min(sizes[0], sizes[1])/perUnit }
+
 // product is for what looks at one for each part of the other.
 func product(sizes []uint64) uint64 {
 	high, low := bits.Mul64(cost.SafeAdd(1, sizes[0]/perUnit), cost.SafeAdd(1, sizes[1]/perUnit))

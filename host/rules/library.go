@@ -61,8 +61,8 @@ func library() []function {
 		{name: "size", overload: "size_text", args: of(text), result: numberType, run: size, like: "size(text)"},
 		{name: "size", overload: "text_size", member: true, args: of(text), result: numberType, run: size},
 		{name: "contains", overload: "text_contains", member: true, args: of(text, text), result: boolean, run: texts(strings.Contains), cost: product, like: `text.contains("part")`},
-		{name: "startsWith", overload: "text_starts_with", member: true, args: of(text, text), result: boolean, run: texts(strings.HasPrefix), like: `text.startsWith("LK-")`},
-		{name: "endsWith", overload: "text_ends_with", member: true, args: of(text, text), result: boolean, run: texts(strings.HasSuffix), like: `text.endsWith("@larkfield.example")`},
+		{name: "startsWith", overload: "text_starts_with", member: true, args: of(text, text), result: boolean, run: texts(strings.HasPrefix), cost: shorter, like: `text.startsWith("LK-")`},
+		{name: "endsWith", overload: "text_ends_with", member: true, args: of(text, text), result: boolean, run: texts(strings.HasSuffix), cost: shorter, like: `text.endsWith("@larkfield.example")`},
 		{name: "matches", overload: "text_matches", member: true, args: of(text, patternType), result: boolean, run: matches, cost: product, like: `text.matches("^[A-Z]+$")`},
 		{name: "lowerAscii", overload: "text_lower_ascii", member: true, args: of(text), result: text, run: letters('A', 'Z', 'a'-'A'), like: "text.lowerAscii()"},
 		{name: "upperAscii", overload: "text_upper_ascii", member: true, args: of(text), result: text, run: letters('a', 'z', 'A'-'a'), like: "text.upperAscii()"},
@@ -98,8 +98,8 @@ func library() []function {
 		name := typeWord(t)
 		table = append(
 			table,
-			function{name: operators.Equals, overload: "equal_" + name, args: of(t, t), result: boolean, like: name + " == " + name},
-			function{name: operators.NotEquals, overload: "not_equal_" + name, args: of(t, t), result: boolean, like: name + " != " + name},
+			function{name: operators.Equals, overload: "equal_" + name, args: of(t, t), result: boolean, cost: shorter, like: name + " == " + name},
+			function{name: operators.NotEquals, overload: "not_equal_" + name, args: of(t, t), result: boolean, cost: shorter, like: name + " != " + name},
 			function{name: operators.In, overload: "in_list_" + name, args: of(t, cel.ListType(t)), result: boolean, run: in, cost: product, like: name + " in list"},
 		)
 	}
