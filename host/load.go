@@ -51,6 +51,9 @@ func Open(ctx context.Context, path string, o Options) (*Host, error) {
 	l.openCapabilities(ctx)
 	l.readTools(ctx)
 	if len(l.faults) == 0 {
+		l.valuesAreRead() // a rule with a fault may be the one that reads it
+	}
+	if len(l.faults) == 0 {
 		l.compile(ctx, o.Cache)
 	}
 	if len(l.faults) > 0 {
@@ -187,9 +190,6 @@ func (l *loader) readTools(ctx context.Context) {
 			l.readTool(ctx, t)
 		}
 		l.host.tools[ct.Name] = t
-	}
-	if len(l.faults) == 0 { // a rule with a fault may be the one that reads it
-		l.valuesAreRead()
 	}
 }
 

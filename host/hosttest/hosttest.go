@@ -68,5 +68,20 @@ func OnlyTools(config string, names ...string) string {
 			lines[i] = ""
 		}
 	}
+	blankUnreadValues(lines)
 	return strings.Join(lines, "\n")
+}
+
+// blankUnreadValues empties each [values.X] that no rule names any more: a
+// value that nobody reads does not load.
+func blankUnreadValues(lines []string) {
+	all, unread := strings.Join(lines, "\n"), false
+	for i, line := range lines {
+		if m := header.FindStringSubmatch(line); m != nil {
+			unread = strings.HasPrefix(m[1], "values.") && strings.Count(all, m[1]) == 1
+		}
+		if unread {
+			lines[i] = ""
+		}
+	}
 }
