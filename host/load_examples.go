@@ -112,6 +112,7 @@ func exampleValue(t rules.Type, given any) (rules.Value, error) {
 		case rules.Number:
 			n, err := decimal.Parse(given)
 			return rules.NumberValue(n), err
+		default:
 		}
 	case int64:
 		if t.Kind == rules.Number {

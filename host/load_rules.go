@@ -144,6 +144,7 @@ func rowType(name string, records *capabilities.Records) rules.Type {
 			of.Most = int(records.MaxBytes())
 		case rules.Unusable:
 			of.Why = fmt.Sprintf("is a %s column, which has no one type", types[column])
+		default:
 		}
 		t.Fields = append(t.Fields, rules.Field{Name: column, Type: of})
 	}

@@ -46,10 +46,10 @@ type Fault struct {
 }
 
 func (f Fault) String() string {
-	switch {
-	case f.Line == 0:
+	switch f.Line {
+	case 0:
 		return f.Text
-	case f.Line == 1:
+	case 1:
 		return fmt.Sprintf("column %d: %s", f.Column, f.Text)
 	}
 	return fmt.Sprintf("line %d, column %d: %s", f.Line, f.Column, f.Text)
@@ -236,6 +236,7 @@ func (c *compiler) types() {
 			if _, ok := e.AsLiteral().(types.Null); ok {
 				c.fault(e, "null is no value here; has(x) tells whether there is one")
 			}
+		default:
 		}
 		if open(c.tree.GetType(e.ID())) {
 			c.fault(e, "has no one type")
@@ -248,8 +249,9 @@ func open(t *types.Type) bool {
 	switch t.Kind() {
 	case types.DynKind, types.AnyKind, types.ErrorKind, types.TypeParamKind, types.TypeKind:
 		return true
+	default:
+		return slices.ContainsFunc(t.Parameters(), open)
 	}
-	return slices.ContainsFunc(t.Parameters(), open)
 }
 
 // reads gives every path that begins at a variable.

@@ -58,7 +58,6 @@ func sizeOf(v ref.Val) uint64 {
 // An estimator gives the costs of functions before and while a rule runs.
 type estimator struct {
 	functions map[string]function // by overload
-	objects   map[string]Type
 	vars      []Field
 	constants map[string]ref.Val
 }
@@ -115,9 +114,9 @@ func (e *estimator) EstimateCallCost(name, overload string, target *cost.AstNode
 		result = cost.SizeEstimate{Max: sizes[0]}
 	case "conditional":
 		result = cost.SizeEstimate{Max: max(sizes[1], sizes[2])}
-		return &cost.CallEstimate{CostEstimate: cost.CostEstimate{Min: 0, Max: 1}, ResultSize: &result}
+		return &cost.CallEstimate{CostEstimate: cost.Estimate{Min: 0, Max: 1}, ResultSize: &result}
 	}
-	return &cost.CallEstimate{CostEstimate: cost.CostEstimate{Min: 1, Max: e.costOf(overload, sizes)}, ResultSize: &result}
+	return &cost.CallEstimate{CostEstimate: cost.Estimate{Min: 1, Max: e.costOf(overload, sizes)}, ResultSize: &result}
 }
 
 // most is the greatest length of what a node gives.

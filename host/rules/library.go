@@ -215,7 +215,7 @@ var errTooFar = types.WrapErr(errors.New("a date or a duration out of range"))
 
 // dateOf is the day of a point in time, in UTC or in a zone.
 func dateOf(args []ref.Val) ref.Val {
-	at := args[0].(types.Timestamp).Time.UTC()
+	at := timeOf(args[0]).UTC()
 	if len(args) == 2 {
 		at = at.In(args[1].Value().(*time.Location))
 	}

@@ -39,6 +39,7 @@ func (c *compiler) literals() {
 			}
 		case ast.CallKind:
 			c.literalCall(e)
+		default:
 		}
 	})
 }

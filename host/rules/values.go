@@ -221,7 +221,7 @@ func show(v ref.Val) string {
 	case types.String:
 		return strconv.Quote(string(v))
 	case *number:
-		return v.Number.String()
+		return v.String()
 	case types.Bool:
 		return strconv.FormatBool(bool(v))
 	case date:
