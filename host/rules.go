@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/rules"
@@ -119,6 +120,9 @@ func (r *ruled) decide(rule *rule, in rules.Input) *Refusal {
 		reason += ": it could not be decided: " + err.Error()
 	}
 	words, _ := rule.Words.Render(func(ref config.Ref) (string, bool) { return r.word(in, ref) })
+	if utf8.RuneCountInString(words) > maxWords {
+		words = ""
+	}
 	return &Refusal{
 		Gate: GateRules, Code: r.code(), Place: rule.At("require"), Reason: reason, words: words,
 		details: r.details(rule, in),
@@ -159,8 +163,13 @@ func (r *ruled) placeholder(in rules.Input, ref config.Ref) string {
 	case v.Absent():
 		return "(absent)"
 	}
-	return v.Plain()
+	return cut(v.Plain(), maxPlaceholder)
 }
+
+const (
+	maxPlaceholder = 500  // bytes of a value in a reason
+	maxWords       = 1000 // characters for the model; where a value makes them longer, it hears the host's own
+)
 
 // word is a value as the model is told it; without one the tool's words are
 // the host's own.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -219,7 +220,7 @@ func show(v ref.Val) string {
 	case nil:
 		return "absent"
 	case types.String:
-		return strconv.Quote(string(v))
+		return quote(string(v))
 	case *number:
 		return v.String()
 	case types.Bool:
@@ -237,6 +238,16 @@ func show(v ref.Val) string {
 	default:
 		return showList(v)
 	}
+}
+
+const mostQuoted = 200 // characters of a text
+
+// quote cuts a text that would fill a screen.
+func quote(s string) string {
+	if utf8.RuneCountInString(s) <= mostQuoted {
+		return strconv.Quote(s)
+	}
+	return strconv.Quote(string([]rune(s)[:mostQuoted])) + "..."
 }
 
 // showDuration writes whole days as days.
