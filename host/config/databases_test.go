@@ -15,7 +15,6 @@ func TestRefusedTopLevelAndHost(t *testing.T) {
 	}
 	testRefusals(t, []refusal{
 		{"session-comes-later", "", "[session]\nsteps = 16\n", []string{"config.toml:36: [session]" + later}},
-		{"values-come-later", "", "[values.refund_limit]\n", []string{"config.toml:36: [values]" + later}},
 		{"approvers-come-later", "", "[approvers]\n", []string{"config.toml:36: [approvers]" + later}},
 		{"misspelt-later-key-is-unknown", "", "[sessions]\n", []string{"config.toml:36: sessions: unknown key" + knownTop}},
 		{"misspelt-audit-suggests", "", "[audits]\n", []string{`config.toml:36: audits: unknown key (did you mean "audit"?)` + knownTop}},
