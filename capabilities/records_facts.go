@@ -2,9 +2,11 @@ package capabilities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/toolhost/toolhost/host/decimal"
 	"github.com/toolhost/toolhost/host/strictjson"
@@ -71,6 +73,13 @@ type SumFact struct {
 	query *Statement
 }
 
+// dayForm is what a day looks like to SQLite.
+const dayForm = "[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]"
+
+// ErrIncomparable says that a value equals none that a column can have: 1.5 and
+// an integer.
+var ErrIncomparable = errors.New("cannot be compared with its column exactly")
+
 // mostSummed is how many rows a sum may have.
 const mostSummed = 10_000
 
@@ -116,7 +125,9 @@ func (f *SumFact) sql() string {
 	}
 	if f.Since != "" {
 		selected = append(selected, "+"+quote(f.Since))
-		where = append(where, fmt.Sprintf("%s >= ?%d COLLATE BINARY", quote(f.Since), len(where)+1))
+		// What is no day is read too, and is an error then: it could be of today.
+		where = append(where, fmt.Sprintf("%[1]s IS NOT NULL AND (%[1]s >= ?%[2]d COLLATE BINARY OR typeof(%[1]s) <> 'text' OR %[1]s NOT GLOB '%[3]s')",
+			quote(f.Since), len(where)+1, dayForm))
 	}
 	if f.Column != "" {
 		selected = append(selected, f.value(f.Column))
@@ -135,7 +146,7 @@ func (f *SumFact) deciding() []string {
 }
 
 // Read gives the sum or count. The values are of the Where columns, in their
-// order; one that cannot be compared with its column exactly is an error. since
+// order; one that cannot be compared with its column is ErrIncomparable. since
 // is a day, for Since.
 func (f *SumFact) Read(ctx context.Context, want []string, values []strictjson.Value, since string) (decimal.Number, error) {
 	var sum decimal.Number
@@ -149,7 +160,7 @@ func (f *SumFact) Read(ctx context.Context, want []string, values []strictjson.V
 	for i, name := range f.Where {
 		value, err := f.filterValue(name, values[i])
 		if err != nil {
-			return sum, err
+			return sum, fmt.Errorf("%w: %w", ErrIncomparable, err)
 		}
 		bound = append(bound, value)
 	}
@@ -176,8 +187,8 @@ func (f *SumFact) add(ctx context.Context, bound []any) (sum decimal.Number, err
 		if err := rows.Scan(into...); err != nil {
 			return sum, fmt.Errorf("table %q cannot be read: %w", f.c.Table, err)
 		}
-		if !f.mine(values, bound) {
-			continue // what came back is held against scope and conditions again
+		if err := f.mine(values, bound); err != nil {
+			return sum, fmt.Errorf("table %q: %w", f.c.Table, err)
 		}
 		if sum, err = f.plus(sum, values[len(bound)]); err != nil {
 			return sum, fmt.Errorf("table %q: a value of column %q %w", f.c.Table, f.Column, err)
@@ -207,22 +218,28 @@ func (f *SumFact) plus(sum decimal.Number, stored any) (decimal.Number, error) {
 	return sum.Add(n)
 }
 
-// mine holds a row against what was asked for.
-func (f *SumFact) mine(stored, bound []any) bool {
+// mine holds a row against what was asked for. One that the query gave and that
+// is not it is an error: to leave it out could make a sum too small.
+func (f *SumFact) mine(stored, bound []any) error {
 	if f.Since != "" {
 		last := len(bound) - 1
 		day, ok := stored[last].(string)
-		if !ok || day < bound[last].(string) {
-			return false
+		if _, err := time.Parse(time.DateOnly, day); !ok || err != nil {
+			return fmt.Errorf("a value of column %q is no date", f.Since)
+		}
+		if day < bound[last].(string) {
+			return errNotAsked
 		}
 		bound = bound[:last]
 	}
 	for i := range bound {
 		if bound[i] == nil || stored[i] != bound[i] {
 			if text, ok := bound[i].(string); !ok || !same(stored[i], text) {
-				return false
+				return errNotAsked
 			}
 		}
 	}
-	return true
+	return nil
 }
+
+var errNotAsked = errors.New("a row came back that was not asked for, or whose scope or where columns cannot be compared exactly")

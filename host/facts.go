@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -90,7 +91,10 @@ func (f *fact) fetch(ctx context.Context, a *asked, now time.Time) ([]byte, rule
 		return none, rules.Value{}, nil
 	}
 	sum, err := f.sum.Read(ctx, want, conditions, f.since(now))
-	if err != nil {
+	switch {
+	case errors.Is(err, capabilities.ErrIncomparable): // the model's value, not the database
+		return none, rules.Value{}, nil
+	case err != nil:
 		return nil, rules.Value{}, err
 	}
 	return []byte(sum.String()), rules.NumberValue(sum), nil

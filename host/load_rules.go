@@ -214,8 +214,11 @@ func (l *loader) conditionColumns(t *tool, f *fact) []string {
 	types := l.records[f.From].ColumnTypes()
 	for _, c := range f.Where {
 		columns = append(columns, c.Column)
-		of, ok := types[c.Column]
-		if !ok {
+		of := types[c.Column]
+		fits, comparable := map[string]rules.Kind{
+			"text": rules.Text, "date": rules.Date, "integer": rules.Number, "minor": rules.Number, "boolean": rules.Boolean,
+		}[of.Name]
+		if !comparable {
 			continue // SumFact says so
 		}
 		name, alone := argumentAlone(c.Is)
@@ -227,8 +230,7 @@ func (l *loader) conditionColumns(t *tool, f *fact) []string {
 			continue
 		}
 		arg, _ := t.rules.types["args"].Field(name)
-		fits := map[string]rules.Kind{"text": rules.Text, "date": rules.Date, "integer": rules.Number, "minor": rules.Number, "boolean": rules.Boolean}
-		if !t.contract.Requires(name) || arg.Kind != fits[of.Name] || arg.Kind == rules.Unusable {
+		if !t.contract.Requires(name) || arg.Kind != fits {
 			l.fault(c.Place, "[tools.%s] facts.%s: where.%s: {args.%s} must be a required argument of the column's type, %s", t.Name, f.Name, c.Column, name, of)
 		}
 	}
