@@ -65,3 +65,6 @@ func (s section) bounds() Bounds {
 	}
 	return b
 }
+
+// ShowDuration writes a duration as the file would: "10m".
+func ShowDuration(d time.Duration) string { return showDuration(d) }
