@@ -21,6 +21,7 @@ func TestMain(m *testing.M) {
 		keeper: func(path string) error { return keepMany(path, 1) },
 		caller: callAsChild,
 		victim: waitToBeKilled,
+		opener: comeAndGo,
 	} {
 		if path := os.Getenv(variable); path != "" {
 			if err := child(path); err != nil {
