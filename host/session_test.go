@@ -98,7 +98,7 @@ func TestLockedProberSeesTheSameBytes(t *testing.T) {
 	}
 }
 
-// Neither lawful calls in between, nor new session ids, nor another host on the
+// I14: neither lawful calls in between, nor new session ids, nor another host on the
 // same database bring a lock down.
 func TestNothingResetsRefusals(t *testing.T) {
 	d := boundDesk(t, wideBounds)
@@ -119,7 +119,7 @@ func TestNothingResetsRefusals(t *testing.T) {
 	}
 }
 
-// Two hosts, and probers side by side: no more refusals leave in words of their
+// I14: two hosts, and probers side by side: no more refusals leave in words of their
 // own than one prober would get, and the rest is the one answer.
 func TestProbersSideBySide(t *testing.T) {
 	d := boundDesk(t, strings.Replace(wideBounds, "count = 3", "count = 20", 1))

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"testing"
@@ -12,19 +11,8 @@ import (
 // others, and a refusal.
 func BenchmarkEnter(b *testing.B) {
 	limits := Limits{Steps: 1 << 30, Time: time.Hour, Repeats: 1 << 30, Refusals: 20, Within: time.Minute}
-	open := func(b *testing.B) *Bounds {
-		s, err := Open(filepath.Join(b.TempDir(), "state.db"))
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { s.Close() })
-		bounds, err := s.Bounds(limits, time.Now)
-		if err != nil {
-			b.Fatal(err)
-		}
-		return bounds
-	}
 	enter := func(b *testing.B, bounds *Bounds, session string, n int) {
+		b.Helper()
 		args := strconv.AppendInt(nil, int64(n%500), 10)
 		v, err := bounds.Enter(Call{Session: session, Who: Who{Tenant: "larkfield", Customer: "C-20000"}, Tool: "get_order", Arguments: args})
 		if err != nil || v.Standing != Admitted {
@@ -32,7 +20,7 @@ func BenchmarkEnter(b *testing.B) {
 		}
 	}
 	b.Run("session", func(b *testing.B) {
-		bounds, n := open(b), 0
+		bounds, n := newBounds(b, limits, time.Now), 0
 		b.ReportAllocs()
 		for b.Loop() {
 			enter(b, bounds, "loop", n)
@@ -40,14 +28,14 @@ func BenchmarkEnter(b *testing.B) {
 		}
 	})
 	b.Run("no-session", func(b *testing.B) {
-		bounds := open(b)
+		bounds := newBounds(b, limits, time.Now)
 		b.ReportAllocs()
 		for b.Loop() {
 			enter(b, bounds, "", 0)
 		}
 	})
 	b.Run("64-side-by-side", func(b *testing.B) {
-		bounds := open(b)
+		bounds := newBounds(b, limits, time.Now)
 		b.SetParallelism(64 / runtime.GOMAXPROCS(0))
 		b.RunParallel(func(pb *testing.PB) {
 			for n := 0; pb.Next(); n++ {
@@ -56,11 +44,15 @@ func BenchmarkEnter(b *testing.B) {
 		})
 	})
 	b.Run("refusal", func(b *testing.B) {
-		bounds, n := open(b), 0
+		clock := atNoon()
+		bounds := newBounds(b, limits, func() time.Time {
+			clock.add(time.Minute) // nobody is locked
+			return clock.now()
+		})
+		b.ReportAllocs()
 		for b.Loop() {
-			n++
-			if _, err := bounds.Refused(Who{Subject: strconv.Itoa(n / 10 % 500)}); err != nil {
-				b.Fatal(err)
+			if locked, err := bounds.Refused(Who{Subject: "usr-1"}); err != nil || locked {
+				b.Fatal(locked, err)
 			}
 		}
 	})

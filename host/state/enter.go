@@ -20,10 +20,10 @@ func (b *Bounds) Enter(c Call) (v Verdict, err error) {
 		if err := b.write.tend(now, b.limits); err != nil {
 			return err
 		}
-		switch locked, err := b.locked(b.write.nth, t.who, now); {
+		switch w, err := b.window(b.write.nth, t.who, now); {
 		case err != nil:
 			return err
-		case locked:
+		case w == closed:
 			v = Verdict{Standing: Locked}
 			return nil
 		}
@@ -61,10 +61,10 @@ func (b *Bounds) look(t tags) (Verdict, error) {
 }
 
 func (b *Bounds) peek(t tags, now int64) (Verdict, error) {
-	switch locked, err := b.locked(b.nth, t.who, now); {
+	switch w, err := b.window(b.nth, t.who, now); {
 	case err != nil:
 		return Verdict{}, err
-	case locked:
+	case w == closed:
 		return Verdict{Standing: Locked}, nil
 	case t.session == nil:
 		return Verdict{Standing: Admitted}, nil
@@ -122,10 +122,11 @@ func (b *Bounds) Refused(who Who) (locked bool, err error) {
 		if err := b.write.tend(now, b.limits); err != nil {
 			return err
 		}
-		if locked, err = b.locked(b.write.nth, tag, now); err != nil || locked {
+		w, err := b.window(b.write.nth, tag, now)
+		if locked = w == closed; err != nil || locked {
 			return err
 		}
-		if err := execute(b.write.refuse, tag, now, rand.Int64()); err != nil {
+		if err := execute(b.write.refuse, tag, now, rand.Int64()); err != nil || w == open {
 			return err
 		}
 		return execute(b.write.trim, tag, b.limits.Refusals-1)
@@ -136,16 +137,29 @@ func (b *Bounds) Refused(who Who) (locked bool, err error) {
 	return locked, nil
 }
 
-// locked tells whether the window is full: the refusal that so many newer ones
-// follow is still in it. One that lies ahead of this clock is.
-func (b *Bounds) locked(nth *sql.Stmt, who []byte, now int64) (bool, error) {
+// A window is what is known of who was refused. The zero one is closed (I2).
+type window uint8
+
+const (
+	closed window = iota // as many refusals are in it as may be
+	passed               // there were as many, and some of them are out of it
+	open                 // there were never as many
+)
+
+// window looks at the refusal that so many newer ones follow. One that lies
+// ahead of this clock is in the window.
+func (b *Bounds) window(nth *sql.Stmt, who []byte, now int64) (window, error) {
 	if b.limits.Refusals < 1 {
-		return true, nil
+		return closed, nil
 	}
 	var at int64
-	err := nth.QueryRow(who, b.limits.Refusals-1).Scan(&at)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
+	switch err := nth.QueryRow(who, b.limits.Refusals-1).Scan(&at); {
+	case errors.Is(err, sql.ErrNoRows):
+		return open, nil
+	case err != nil:
+		return closed, err
+	case now-at < b.limits.Within.Microseconds():
+		return closed, nil
 	}
-	return err == nil && now-at < b.limits.Within.Microseconds(), err
+	return passed, nil
 }
