@@ -38,9 +38,14 @@ func AuditOptions(c *config.Config) audit.Options {
 	}
 }
 
-// lookAtAudit says what keeps calls of this config from being recorded.
-func lookAtAudit(c *config.Config) error {
-	for _, path := range []string{c.State, c.Audit.Key, filepath.Join(c.Audit.Folder, "checkpoints")} {
+// lookAtAudit says what keeps calls of this config from being recorded. A state
+// database that is in use was written, and must not be opened past SQLite.
+func lookAtAudit(c *config.Config, inUse bool) error {
+	paths := []string{c.Audit.Key, filepath.Join(c.Audit.Folder, "checkpoints")}
+	if !inUse {
+		paths = append([]string{c.State}, paths...)
+	}
+	for _, path := range paths {
 		if err := audit.Makeable(path); err != nil {
 			return fmt.Errorf("%s cannot be written: %w", path, err)
 		}

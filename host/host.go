@@ -228,7 +228,7 @@ func (h *Host) ToolNames() []string {
 }
 
 // CanRecord says what keeps calls from being recorded; nil: nothing.
-func (h *Host) CanRecord() error { return lookAtAudit(h.config) }
+func (h *Host) CanRecord() error { return lookAtAudit(h.config, h.kept.inUse()) }
 
 // Attributes gives the session attributes that the config may name.
 func (h *Host) Attributes() []string { return slices.Clone(h.config.Attributes) }

@@ -54,6 +54,12 @@ func (k *kept) openBoth() error {
 	return nil
 }
 
+func (k *kept) inUse() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.state != nil
+}
+
 // Close closes the database where it is open.
 func (k *kept) Close() error {
 	k.mu.Lock()

@@ -8,8 +8,8 @@
 // log is on disk when KeepCheckpoint returns.
 //
 // This package opens a file that may be a database through SQLite alone: to
-// close any other descriptor of it drops the process's locks on it (POSIX), and
-// another process that closes it would then take the WAL away under our hands.
+// close any other descriptor of it drops the process's locks on it, those of its
+// open connections too (POSIX; sqlite.org/howtocorrupt.html, 2.2).
 package state
 
 import (
