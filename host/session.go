@@ -96,7 +96,7 @@ func whoIsCounted(s Session) state.Who {
 }
 
 func (h *Host) whyLocked(s Session) string {
-	whose := "the tenant, for no subject or customer is named,"
+	whose := "the tenant, naming no subject or customer,"
 	switch {
 	case s.Subject != "":
 		whose = "this subject"
@@ -104,7 +104,7 @@ func (h *Host) whyLocked(s Session) string {
 		whose = "this customer"
 	}
 	b := h.config.Session
-	return fmt.Sprintf("%s of %s were refused within %s", count(b.Refusals, "call"), whose, config.ShowDuration(b.Within))
+	return fmt.Sprintf("%s of %s refused within %s", count(b.Refusals, "call"), whose, config.ShowDuration(b.Within))
 }
 
 // countRefusal counts a call that was refused, at its end. It gives what the

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/toolhost/toolhost/host/audit"
 )
 
 // boundDesk is a desk whose config has these bounds.
@@ -146,11 +148,39 @@ func TestProbersSideBySide(t *testing.T) {
 	if told.Load() != 20 || locked.Load() != 108 {
 		t.Errorf("%d refusals have left, and %d were locked", told.Load(), locked.Load())
 	}
-	for _, r := range d.recorder.Records() { // the record has the truth
-		if last := r.Answers[len(r.Answers)-1]; r.Code == codeLocked && len(r.Answers) > 1 &&
-			(last.Gate != GateSession || !strings.Contains(r.Reason, "; this one was ") || string(r.Result) != wantLocked) {
-			t.Errorf("the record of a refusal that was locked at the end: %+v", r)
-		}
+}
+
+// A refusal that is locked at its end leaves as any locked call does; the record
+// has both, and its entry in the log is whole.
+func TestRefusalThatIsLockedAtItsEnd(t *testing.T) {
+	d := boundDesk(t, strings.Replace(wideBounds, "count = 3", "count = 1", 1))
+	h := d.openAudited(t)
+	p, trail := order(othersOrder), &trail{}
+	rec := h.begin(inSession("loop"), p)
+	_, refused := h.admit(t.Context(), rec.Session, p, rec, trail)
+	if refused == nil {
+		t.Fatal("another's order is not refused")
+	}
+	if o := h.Call(t.Context(), tom(), order(noOrder)); o.Code != "not_found" { // side by side
+		t.Fatal(o.Line())
+	}
+	o := h.end(t.Context(), p, rec, trail, nil, refused)
+	if o.Gate != GateSession || o.Code != codeLocked || string(o.Result) != wantLocked || o.Field != "" || o.Place.File != "" {
+		t.Errorf("%+v", o)
+	}
+	mustDo(t, h.Close())
+	r, err := audit.Verify(d.path("var/audit"), audit.VerifyOptions{KeyFile: d.path("var/keys/audit.key")})
+	if err != nil || len(r.Findings) > 0 {
+		t.Fatalf("verify: %v %v", err, r.Findings)
+	}
+	found := d.read(t, audit.Filter{Code: codeLocked})
+	if len(found) != 1 {
+		t.Fatalf("%d entries", len(found))
+	}
+	const want = `{"session":"locked: 1 call of this customer refused within 10m; this one was other_customer (caller): orders: the row's customer_id is not {session.customer}",` +
+		`"contract":"fits the closed contract: order_id","caller":"other_customer: orders: the row's customer_id is not {session.customer}"}`
+	if got := value(found[0], "answers"); got != want {
+		t.Errorf("the record has %s", got)
 	}
 }
 

@@ -35,9 +35,18 @@ func (t *trail) none(g Gate, words string) {
 	t.answers = append(t.answers, Answer{Gate: g, Verdict: VerdictNone, Text: words})
 }
 
-// no notes the refusal or failure that ended the call.
+// no notes the refusal or failure that ended the call. A gate has one answer,
+// the record seals it under the gate's name: the session gate's at the way out
+// takes the place of the one at the way in.
 func (t *trail) no(o Outcome) {
-	t.answers = append(t.answers, Answer{Gate: o.Gate, Verdict: VerdictNo, Place: o.Place, Text: o.Code + ": " + o.Reason})
+	no := Answer{Gate: o.Gate, Verdict: VerdictNo, Place: o.Place, Text: o.Code + ": " + o.Reason}
+	for i := range t.answers {
+		if t.answers[i].Gate == o.Gate {
+			t.answers[i] = no
+			return
+		}
+	}
+	t.answers = append(t.answers, no)
 }
 
 func count(n int, noun string) string {
