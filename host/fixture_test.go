@@ -37,11 +37,7 @@ func newDesk(t testing.TB, config string, plugins ...string) *desk {
 	for _, name := range plugins {
 		d.plugin(t, name)
 	}
-	d.sql(t, `CREATE TABLE orders (order_id TEXT NOT NULL PRIMARY KEY, tenant TEXT, customer_id TEXT, status TEXT, ordered_on TEXT,
-			shipped_on TEXT, delivered_on TEXT, shipping_fee TEXT, total TEXT, currency TEXT, items TEXT) STRICT;
-		CREATE TABLE people (subject TEXT, tenant TEXT, role TEXT);
-		CREATE TABLE documents (doc_id TEXT NOT NULL PRIMARY KEY, tenant TEXT, title TEXT, body TEXT) STRICT;
-		INSERT INTO people VALUES ('usr-sam', 'larkfield', 'staff')`)
+	d.sql(t, hosttest.DeskSchema+`INSERT INTO people VALUES ('usr-sam', 'larkfield', 'staff')`)
 	var rows []string
 	for i := range 2000 {
 		rows = append(rows, fmt.Sprintf(`('LK-%06d', 'larkfield', 'C-%05d', 'shipped', '2026-10-01', NULL, NULL, '9.95', '%d.05', 'CAD', '"4 garden chairs"')`, 500000+i*3, 20000+i/4, 100+i))
@@ -65,8 +61,7 @@ func (d *desk) write(t testing.TB, name, text string) {
 func (d *desk) notices(t testing.TB) {
 	t.Helper()
 	d.write(t, "var/tickets/T-24011/chairs.txt", "One of the four chairs came with a broken leg.\n")
-	d.sqlIn(t, "notices.db", `CREATE TABLE notices (id TEXT NOT NULL PRIMARY KEY, owner_id TEXT NOT NULL, published_on TEXT NOT NULL, content TEXT NOT NULL) STRICT;
-		INSERT INTO notices VALUES ('D1', 'u-alice', '2026-09-10', '读书会'), ('D3', 'u-bob', '2026-09-16', '读书会')`)
+	d.sqlIn(t, "notices.db", hosttest.NoticesSchema+`INSERT INTO notices VALUES ('D1', 'u-alice', '2026-09-10', '读书会'), ('D3', 'u-bob', '2026-09-16', '读书会')`)
 }
 
 func (d *desk) sql(t testing.TB, statement string) {

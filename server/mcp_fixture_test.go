@@ -74,13 +74,8 @@ func openMCPDesk(t testing.TB, recorder *host.MemoryRecorder, tools ...string) *
 	}
 	d.write(t, "config.toml", config)
 	d.write(t, "var/tickets/T-24011/chairs.txt", "One of the four chairs <came> with a \"broken\" leg.\n")
-	d.sql(t, "notices.db", `CREATE TABLE notices (id TEXT NOT NULL PRIMARY KEY, owner_id TEXT NOT NULL, published_on TEXT NOT NULL, content TEXT NOT NULL) STRICT;
-		INSERT INTO notices VALUES ('D1', 'u-alice', '2026-09-10', '读书会 <b>&</b>'), ('D3', 'u-bob', '2026-09-16', '读书会')`)
-	d.sql(t, "desk.db", `CREATE TABLE orders (order_id TEXT NOT NULL PRIMARY KEY, tenant TEXT, customer_id TEXT, status TEXT, ordered_on TEXT,
-			shipped_on TEXT, delivered_on TEXT, shipping_fee TEXT, total TEXT, currency TEXT, items TEXT) STRICT;
-		CREATE TABLE people (subject TEXT, tenant TEXT, role TEXT);
-		CREATE TABLE documents (doc_id TEXT NOT NULL PRIMARY KEY, tenant TEXT, title TEXT, body TEXT) STRICT;
-		INSERT INTO people VALUES ('usr-sam', 'larkfield', 'staff');
+	d.sql(t, "notices.db", hosttest.NoticesSchema+`INSERT INTO notices VALUES ('D1', 'u-alice', '2026-09-10', '读书会 <b>&</b>'), ('D3', 'u-bob', '2026-09-16', '读书会')`)
+	d.sql(t, "desk.db", hosttest.DeskSchema+`INSERT INTO people VALUES ('usr-sam', 'larkfield', 'staff');
 		INSERT INTO orders VALUES ('LK-615204', 'larkfield', 'C-20417', 'shipped', '2026-09-12', NULL, NULL, '0.10', '899.00', 'CAD', '"4 garden chairs"'),
 			('LK-581106', 'larkfield', 'C-81265', 'shipped', '2026-09-12', NULL, NULL, '9.95', '49.00', 'CAD', '"1 hose"')`)
 	cache, err := compiled()

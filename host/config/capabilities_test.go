@@ -90,7 +90,7 @@ func TestRefusedScope(t *testing.T) {
 		scope("column-as-an-array", first, `{ column = ["tenant"], is = "x", else = "abc" }`, `12: scope: column: found an array, expected a string`),
 		scope("reference-without-braces", first, `{ column = "tenant", is = "session.tenant", else = "abc" }`, `12: scope: "session.tenant" is literal text; write "{session.tenant}" for the value`),
 		scope("argument-in-a-scope", first, `{ column = "tenant", is = "{args.tenant}", else = "abc" }`, `12: scope: "{args.tenant}" may not stand here; this key takes {session.x}`),
-		scope("facts-in-a-scope", first, `{ column = "tenant", is = "{facts.tenant}", else = "abc" }`, `12: scope: "{facts.tenant}"`+later),
+		scope("facts-in-a-scope", first, `{ column = "tenant", is = "{facts.tenant}", else = "abc" }`, `12: scope: "{facts.tenant}" may not stand here; this key takes {session.x}`),
 		scope("misspelt-session-value", first, `{ column = "tenant", is = "{session.custmer}", else = "abc" }`,
 			`12: scope: "{session.custmer}" is no session value (customer, ticket, subject, tenant, role, id); did you mean "{session.customer}"?`),
 		scope("code-of-the-host", first, `{ column = "tenant", is = "x", else = "forbidden" }`, `12: scope: "forbidden" is a code of the host itself; choose another`),

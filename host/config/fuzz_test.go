@@ -28,6 +28,10 @@ func FuzzLoad(f *testing.F) {
 			"checkpoint_command = [\"./keep\", \"-x\", \"-x\"]\nkeep_values = \"1d\"\nwarn_free = \"0B\"\n",
 		"[audit]\nfolder = \"var\"\n[databases.d]\nurl = \"sqlite:var/d\"\n[tools.x]\nplugin = \"..\"\n",
 		"[[audit.checkpoint_command]]\n", "audit.folder = \"/\"\nhost.state = \"/\"\n",
+		good + ruled, strings.ReplaceAll(good+ruled, "\n", "\r\n"),
+		"[values.v]\ntype = \"duration\"\nroles = { a = \"99999d999999h\" }\n[values.w]\ntype = \"integer\"\nroles = { a = 1, b = 1.5 }\n",
+		"[[tools.x.rules]]\n[[tools.x.rules]]\nname = \"\"\nexamples = [[], {}, { facts = { a = { b = [1.5] } }, session = { x = 1 } }]\n",
+		"[tools.x]\nrules = [{}, 1, [{}]]\nfacts = { a = {}, b = { where = { c = {} } }, c = 1 }\n",
 		"x = 0x10\ny = 0b1\nz = inf\nw = 07:32:00\n",
 		"[a.b]\n[a]\nb.c = 1\n", "[a]\n[[a]]\n", "a = {}\na.b = 1\n", "[[[[", "a = {{{{", "\"\" = 1", "\xff\xfe\x00",
 	} {
@@ -60,6 +64,11 @@ func FuzzLoad(f *testing.F) {
 			for _, key := range []string{"plugin", "callers", "absent"} {
 				if line := tool.At(key).Line; line < 1 || line > lines {
 					t.Fatalf("the %s of a tool is on line %d", key, line)
+				}
+			}
+			for _, rule := range tool.Rules {
+				if line := rule.At("require").Line; line < 1 || line > lines || rule.Require == "" || len(rule.Examples) < 2 {
+					t.Fatalf("rule %+v", rule)
 				}
 			}
 		}

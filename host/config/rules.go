@@ -183,7 +183,7 @@ func (s section) rules() []Rule {
 			continue
 		}
 		r := section{r: s.r, node: item, key: "rules", path: s.at("rules")}.rule()
-		if line, twice := names[r.Name]; twice {
+		if line, twice := names[r.Name]; twice && r.Name != "" {
 			s.r.report(r.Line, "%s: the name %s stands in line %d too", s.at("rules"), quote(r.Name), line)
 		}
 		names[r.Name] = r.Line
@@ -218,6 +218,7 @@ func (s section) examples() []Example {
 		s.fault("examples", "found %s, expected an array of at most %d { expect, args }", found(n), maxExamples)
 		return nil
 	}
+	before := len(s.r.faults)
 	var list []Example
 	for _, item := range n.list {
 		if item.table == nil {
@@ -225,6 +226,9 @@ func (s section) examples() []Example {
 			continue
 		}
 		list = append(list, section{r: s.r, node: item, key: "examples", path: s.at("examples")}.example())
+	}
+	if len(s.r.faults) > before {
+		return list // what one was to expect nobody knows
 	}
 	for _, expect := range []string{"allow", "refuse"} {
 		if !slices.ContainsFunc(list, func(e Example) bool { return e.Expect == expect }) {

@@ -95,7 +95,7 @@ var reference = regexp.MustCompile(`^([a-z]+)\.([A-Za-z_][A-Za-z0-9_-]{0,63}(?:\
 
 // bareReference is a reference that lacks its braces. As literal text it would
 // match no row, or show a model the name of the value.
-var bareReference = regexp.MustCompile(`^(?:session|args|facts|values|approval|env)\.[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63})?$`)
+var bareReference = regexp.MustCompile(`^(?:(?:session|args|values|approval|env)\.[A-Za-z_][A-Za-z0-9_-]{0,63}|facts\.[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63})?)$`)
 
 // template reads the string at key. A reference to a space that is not in
 // takes is a fault; so is a brace that belongs to no reference, and, where the

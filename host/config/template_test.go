@@ -91,12 +91,10 @@ func TestRefusedTemplates(t *testing.T) {
 		{"double-braces", "{{session.tenant}}", `"{{session.tenant}}"` + brace},
 		{"no-space", "{tenant}", `"{tenant}"` + brace},
 		{"blank-within", "{ session.tenant }", `"{ session.tenant }"` + brace},
-		{"name-of-two-parts", "{args.a.b}", `"{args.a.b}"` + brace},
+		{"name-of-three-parts", "{facts.a.b.c}", `"{facts.a.b.c}"` + brace},
 		{"wrong-case", "{Session.tenant}", `"{Session.tenant}"` + brace},
 		{"reference-in-reference", "{args.{args.x}}", `"{args.{args.x}}"` + brace},
-		{"misspelt-space", "{sesion.tenant}", `"{sesion.tenant}" names no value (did you mean "session"?); a reference begins with session, args or env`},
-		{"facts-come-later", "{facts.order}", `"{facts.order}"` + later},
-		{"values-come-later", "{values.limit}", `"{values.limit}"` + later},
+		{"misspelt-space", "{sesion.tenant}", `"{sesion.tenant}" names no value (did you mean "session"?); a reference begins with session, args, facts, values or env`},
 		{"approval-comes-later", "{approval.id}", `"{approval.id}"` + later},
 		{"unknown-session-value", "{session.x}", `"{session.x}" is no session value (customer, ticket, subject, tenant, role, id)`},
 		{"variable-not-set", "{env.UNSET}", "the environment variable UNSET is not set"},
@@ -114,7 +112,7 @@ func TestRefusedTemplates(t *testing.T) {
 // another word before the dot and another form after it are the author's words.
 func TestReferenceWithoutBraces(t *testing.T) {
 	for _, source := range []string{
-		"session.tenant", "args.order_id", "facts.order", "values.limit", "approval.id", "env.DESK", "session.unknown", "args._", "args.x-1",
+		"session.tenant", "args.order_id", "facts.order", "facts.order.total", "values.limit", "approval.id", "env.DESK", "session.unknown", "args._", "args.x-1",
 	} {
 		t.Run(source, func(t *testing.T) {
 			tmpl, r := readTemplate(source, SpaceSession, SpaceArgs, SpaceEnv)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-const knownTop = "; known here: host, audit, limits, session, databases, directory, capabilities, tools"
+const knownTop = "; known here: host, audit, limits, session, databases, directory, capabilities, values, tools"
 
 func TestRefusedBytes(t *testing.T) {
 	cases := []struct {
@@ -94,7 +94,7 @@ state = 1
 		`config.toml:11: [tools."x\ny"]: "x\ny" is not a name ^[a-z][a-z0-9_-]{0,63}$`,
 		`config.toml:11: [tools."x\ny"] plugin: missing; for example plugin = "plugins/get_order"`,
 		`config.toml:11: [tools."x\ny"] callers: missing; for example callers = ["staff"], or [] for nobody`,
-		`config.toml:12: [tools."x\ny"] effect: no effect "rea" (did you mean "read"?); write "read"`,
+		`config.toml:12: [tools."x\ny"] effect: no effect "rea" (did you mean "read"?); write "read" or "write"`,
 		"config.toml:17: [tools.y] callers: found an integer, expected a string",
 		"config.toml:20: [tools.z] effect: found a float, expected a string",
 		"config.toml:22: [host]: found an array, expected a table",

@@ -112,6 +112,9 @@ func (s section) roleText(role, kind string) (RoleValue, bool) {
 			s.fault(role, `%s is no duration; write whole numbers of d, h, m and s, like "14d" or "1h30m"`, quote(text))
 		}
 		return RoleValue{Duration: d, Shown: text}, sound
+	case "boolean":
+		s.fault(role, "found a string, expected true or false")
+		return RoleValue{}, false
 	case "decimal", "integer":
 		if text == unlimited {
 			return RoleValue{Number: decimal.Unlimited(), Shown: text}, true
@@ -147,7 +150,8 @@ func longDuration(text string) (time.Duration, bool) {
 			return 0, false
 		}
 	}
-	return time.Duration(days)*24*time.Hour + rest, true // five digits of days fit
+	sum := time.Duration(days)*24*time.Hour + rest // five digits of days fit alone
+	return sum, sum >= rest
 }
 
 // rolesHaveValues reports each role that a value is set for and that no tool's

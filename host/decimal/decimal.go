@@ -93,8 +93,25 @@ func (n Number) Div(m Number) (Number, error) {
 		return Number{}, err
 	}
 	out, err := result(exact.Quo, n, m)
-	out.d.Reduce(&out.d) // a quotient comes with 200 digits, zeros most of them
-	return out, err
+	if err != nil {
+		return Number{}, err
+	}
+	out.reduce()
+	return out, nil
+}
+
+// reduce takes off the zeros at the end: a quotient comes with Digits digits,
+// most of them zeros. apd takes one at a time.
+func (n *Number) reduce() {
+	var whole, rest, power apd.BigInt
+	for zeros := int64(128); zeros >= 16 && n.d.Coeff.Sign() != 0; zeros /= 2 {
+		power.Exp(apd.NewBigInt(10), apd.NewBigInt(zeros), nil)
+		if whole.QuoRem(&n.d.Coeff, &power, &rest); rest.Sign() == 0 {
+			n.d.Coeff.Set(&whole)
+			n.d.Exponent += int32(zeros)
+		}
+	}
+	n.d.Reduce(&n.d)
 }
 
 // Rem gives what is left of n after whole times m, with the sign of n.

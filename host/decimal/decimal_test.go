@@ -169,3 +169,23 @@ func ExampleNumber_Sub() {
 	fmt.Println(left)
 	// Output: 206.05
 }
+
+// A quotient is written with the digits that it needs, whatever their number.
+func TestQuotientHasNoZerosAtItsEnd(t *testing.T) {
+	for _, c := range []struct{ n, by, want string }{
+		{"216.00", "8", "27"}, {"-10", "4", "-2.5"}, {"0.00", "7", "0"}, {"1e150", "1e10", "1" + strings.Repeat("0", 140)},
+		{"1", "1e-130", "1" + strings.Repeat("0", 130)}, {"-3e120", "1.5", "-2" + strings.Repeat("0", 120)},
+		{"1", "8", "0.125"}, {"1.0", strings.Repeat("1", 20), ""},
+	} {
+		n, errN := Parse(c.n)
+		by, errBy := Parse(c.by)
+		got, err := n.Div(by)
+		if errN != nil || errBy != nil || (err != nil) != (c.want == "") {
+			t.Errorf("%s / %s: %v %v %v", c.n, c.by, errN, errBy, err)
+			continue
+		}
+		if err == nil && (got.String() != c.want || got.d.Exponent < 0 && !strings.Contains(c.want, ".")) {
+			t.Errorf("%s / %s = %s, want %s", c.n, c.by, got, c.want)
+		}
+	}
+}

@@ -232,6 +232,10 @@ func (c *compiler) types() {
 		switch e.Kind() {
 		case ast.MapKind, ast.StructKind:
 			c.fault(e, "a rule makes no maps and no objects")
+		case ast.CallKind, ast.ListKind:
+			if holdsObject(c.tree.GetType(e.ID())) {
+				c.fault(e, "an object is read where it stands, by the path of a member: only so is it known what is read")
+			}
 		case ast.LiteralKind:
 			if _, ok := e.AsLiteral().(types.Null); ok {
 				c.fault(e, "null is no value here; has(x) tells whether there is one")
@@ -254,7 +258,13 @@ func open(t *types.Type) bool {
 	}
 }
 
-// reads gives every path that begins at a variable.
+// holdsObject tells whether a type is an object or a list of some.
+func holdsObject(t *types.Type) bool {
+	return t.Kind() == types.StructKind || slices.ContainsFunc(t.Parameters(), holdsObject)
+}
+
+// reads gives every path that begins at a variable. There is no other way to
+// an object's member, see types.
 func (c *compiler) reads() [][]string {
 	var out [][]string
 	c.visit(func(e ast.Expr) {

@@ -32,12 +32,9 @@ func FuzzRule(f *testing.F) {
 			if details == nil || details.ActualCost() == nil || *details.ActualCost() > r.Cost {
 				t.Fatalf("cost at most %d, was %v", r.Cost, details)
 			}
-			v, all, _ := r.run(r.explainer, in)
+			v, _, _ := r.run(r.explainer, in) // it may cost more than Cost: both ways of a ? b : c
 			if (v == types.True) != holds && err == nil {
 				t.Fatalf("explained as %v, holds: %t", v, holds)
-			}
-			if all != nil && all.ActualCost() != nil && *all.ActualCost() > r.Cost {
-				t.Fatalf("explained at %d, at most %d", *all.ActualCost(), r.Cost)
 			}
 			r.Explain(in)
 		}

@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"cmp"
 	"errors"
+	"math"
 	"regexp"
 	"strings"
 	"time"
@@ -53,7 +55,7 @@ func library() []function {
 		{name: operators.Add, overload: "add_number", args: of(numberType, numberType), result: numberType, run: numbers(decimal.Number.Add), like: "number + number"},
 		{name: operators.Subtract, overload: "subtract_number", args: of(numberType, numberType), result: numberType, run: numbers(decimal.Number.Sub), like: "number - number"},
 		{name: operators.Multiply, overload: "multiply_number", args: of(numberType, numberType), result: numberType, run: numbers(decimal.Number.Mul), like: "number * number"},
-		{name: operators.Divide, overload: "divide_number", args: of(numberType, numberType), result: numberType, run: numbers(decimal.Number.Div), like: "number / number"},
+		{name: operators.Divide, overload: "divide_number", args: of(numberType, numberType), result: numberType, run: numbers(decimal.Number.Div), cost: division, like: "number / number"},
 		{name: operators.Modulo, overload: "modulo_number", args: of(numberType, numberType), result: numberType, run: numbers(decimal.Number.Rem), like: "number % number"},
 		{name: operators.Negate, overload: "negate_number", args: of(numberType), result: numberType, run: negate, like: "-number"},
 
@@ -153,7 +155,8 @@ func compare(a, b ref.Val) int {
 	case types.Timestamp:
 		return a.Time.Compare(b.(types.Timestamp).Time)
 	default:
-		return int(min(max(a.(types.Duration).Duration-b.(types.Duration).Duration, -1), 1))
+		// Not by the difference: of two long durations it does not fit.
+		return cmp.Compare(a.(types.Duration).Duration, b.(types.Duration).Duration)
 	}
 }
 
@@ -252,10 +255,20 @@ func shiftDate(sign int64) func([]ref.Val) ref.Val {
 
 func shiftTime(sign int64) func([]ref.Val) ref.Val {
 	return func(args []ref.Val) ref.Val {
-		at := args[0].(types.Timestamp).Time.Add(time.Duration(sign) * args[1].(types.Duration).Duration)
+		by := args[1].(types.Duration).Duration
+		if sign < 0 {
+			if by == shortest {
+				return errTooFar
+			}
+			by = -by
+		}
+		at := args[0].(types.Timestamp).Time.Add(by)
 		return inRange(at, types.Timestamp{Time: at})
 	}
 }
+
+// shortest is the one duration that has no opposite.
+const shortest = time.Duration(math.MinInt64)
 
 // inRange is v if its time lies in the years that RFC 3339 can write.
 func inRange(at time.Time, v ref.Val) ref.Val {
@@ -267,9 +280,9 @@ func inRange(at time.Time, v ref.Val) ref.Val {
 
 func shiftDuration(sign int64) func([]ref.Val) ref.Val {
 	return func(args []ref.Val) ref.Val {
-		a, b := args[0].(types.Duration).Duration, time.Duration(sign)*args[1].(types.Duration).Duration
-		sum := a + b
-		if (a > 0) == (b > 0) && (sum > 0) != (a > 0) && a != 0 {
+		a, b := args[0].(types.Duration).Duration, args[1].(types.Duration).Duration
+		sum := a + time.Duration(sign)*b // "+" grows where b is above 0, "-" where it is below
+		if grows := (b > 0) == (sign > 0); b != 0 && (grows && sum <= a || !grows && sum >= a) {
 			return errTooFar
 		}
 		return types.Duration{Duration: sum}

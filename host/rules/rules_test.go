@@ -133,6 +133,13 @@ func holding() []ruleCase {
 		{"(args.to - args.from).getDays() <= values.top", "true"},
 		{"days(1.5) > days(1)", "whole number"},
 		{"days(106751) + days(106751) > days(1)", "out of range"},
+		{"date(now) - days(106751) - date(now) >= days(2)", "false"}, // a difference of durations would not fit
+		{"date(now) + days(106751) - date(now) > days(-2)", "true"},
+		{`duration("1ns") - duration("-2562047h47m16.854775808s") > days(0)`, "out of range"},
+		{`duration("-1ns") - duration("-2562047h47m16.854775808s") == duration("2562047h47m16.854775807s")`, "true"},
+		{`now - duration("-2562047h47m16.854775808s") > now`, "out of range"},
+		{`timestamp("9999-12-31T00:00:00Z") + days(1) > now`, "out of range"},
+		{`date("0001-01-01") - days(1) < date(now)`, "out of range"},
 		// What is absent
 		{`has(args.reason) || args.amount > 0`, "true"},
 		{`args.reason == "x" || args.amount > 0`, "args.reason has no value"},
@@ -223,6 +230,8 @@ func faulty() []ruleCase {
 		{"true && " + strings.Repeat(" ", 3000) + "true", "exceeds"},
 		{"@0 == 1", "Syntax error"},
 		{"has(args)", "invalid argument to has"},
+		{"[facts.order].exists(o, o.total > 1)", "an object is read where it stands"},
+		{"!has((args.sure ? facts.order : facts.order).total)", "an object is read where it stands"},
 		{"1 && true", "expected type 'bool'"},
 		{"args.sure ? 1 : 2", "a rule is true or false"},
 		{"session.role == 'a' ? args.amount > 1 : 2", "no matching overload"},
