@@ -1,7 +1,6 @@
 package host
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -23,16 +22,11 @@ type auditRecorder struct {
 	host *Host
 
 	mu     sync.Mutex
-	state  *state.State
 	log    *audit.Log // nil: not open yet
 	loaded *Load      // not recorded yet
 	failed error      // why log is nil
 	tried  time.Time  // when
 }
-
-// again is how long a log that could not be opened is left alone: many calls at
-// once must not wait for its lock one after the other.
-const again = time.Second
 
 // AuditOptions are the options of the log that a config describes. The caller
 // opens the state database.
@@ -44,9 +38,14 @@ func AuditOptions(c *config.Config) audit.Options {
 	}
 }
 
-// lookAtAudit says what keeps calls of this config from being recorded.
-func lookAtAudit(c *config.Config) error {
-	for _, path := range []string{c.State, c.Audit.Key, filepath.Join(c.Audit.Folder, "checkpoints")} {
+// lookAtAudit says what keeps calls of this config from being recorded. A state
+// database that is in use was written, and must not be opened past SQLite.
+func lookAtAudit(c *config.Config, inUse bool) error {
+	paths := []string{c.Audit.Key, filepath.Join(c.Audit.Folder, "checkpoints")}
+	if !inUse {
+		paths = append([]string{c.State}, paths...)
+	}
+	for _, path := range paths {
 		if err := audit.Makeable(path); err != nil {
 			return fmt.Errorf("%s cannot be written: %w", path, err)
 		}
@@ -89,15 +88,12 @@ func (a *auditRecorder) open() (*audit.Log, error) {
 }
 
 func (a *auditRecorder) openLog() error {
-	if a.state == nil {
-		s, err := state.Open(a.host.config.State)
-		if err != nil {
-			return err
-		}
-		a.state = s
+	s, _, err := a.host.kept.open()
+	if err != nil {
+		return err
 	}
 	o := AuditOptions(a.host.config)
-	o.State, o.Log, o.Clock = a.state, a.host.log.Named("audit"), a.host.clock
+	o.State, o.Log, o.Clock = s, a.host.log.Named("audit"), a.host.clock
 	log, err := audit.Open(o)
 	if err != nil {
 		return err
@@ -160,18 +156,14 @@ func (a *auditRecorder) append(e audit.Event) error {
 	return log.Append(e)
 }
 
-// Close closes the log and the state database.
+// Close closes the log. It needs the state database once more.
 func (a *auditRecorder) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var errs []error
-	if a.log != nil {
-		errs = append(errs, a.log.Close())
+	if a.log == nil {
+		return nil
 	}
-	if a.state != nil {
-		errs = append(errs, a.state.Close())
-	}
-	return errors.Join(errs...)
+	return a.log.Close()
 }
 
 // call is what start and end say alike.

@@ -3,12 +3,14 @@ package host
 import (
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// BenchmarkGates is the contract and caller gate of a call without a database:
-// reading the arguments, the schema, the role, and settling the reach.
+// BenchmarkGates is the gates of a call without a database of its own: a look
+// for a lock in the state database, reading the arguments, the schema, the role,
+// and settling the reach.
 func BenchmarkGates(b *testing.B) {
 	d := newDesk(b, `[tools.remembers]
 plugin = "plugins/remembers"
@@ -32,7 +34,7 @@ func BenchmarkContract(b *testing.B) {
 	p := ask("get_order", `{"order_id":"LK-500000"}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		e, _ := h.enterSession(tom(), p, "id", &trail{})
+		e := entered{session: tom(), proposal: p, id: "id", trail: &trail{}}
 		if _, err := h.checkContract(e); err != nil {
 			b.Fatal(err)
 		}
@@ -55,6 +57,7 @@ func BenchmarkSameWork(b *testing.B) {
 		{"other_customer_again", "LK-502001", "other_customer"},
 	}
 	times := make([][]time.Duration, len(cases))
+	d.forgiving(b, h)
 	for i := 0; b.Loop(); i++ {
 		for j := range cases {
 			at := (i + j) % len(cases) // no case always follows the same one
@@ -95,9 +98,11 @@ func BenchmarkRefusedAudited(b *testing.B) {
 }
 
 func benchmarkAudited(b *testing.B, args string, want State) {
-	h := newDesk(b, "", "get_order").openAudited(b)
+	d := newDesk(b, "", "get_order")
+	h := d.openAudited(b)
 	defer h.Close()
 	s, p := tom(), ask("get_order", args)
+	d.forgiving(b, h)
 	b.Run("alone", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -116,4 +121,17 @@ func benchmarkAudited(b *testing.B, args string, want State) {
 			}
 		})
 	})
+}
+
+// forgiving counts a host's calls in a database of its own, for which a minute
+// passes at each of them: nobody is locked.
+func (d *desk) forgiving(b *testing.B, h *Host) {
+	b.Helper()
+	var minutes atomic.Int64
+	began := time.Now()
+	before := h.kept // the audit log's
+	b.Cleanup(func() { before.Close() })
+	h.kept = &kept{path: d.path("var/state/bench.db"), bounds: before.bounds, clock: func() time.Time {
+		return began.Add(time.Duration(minutes.Add(1)) * time.Minute)
+	}}
 }

@@ -15,6 +15,10 @@ type Code struct {
 // The codes of the host. A scope clause's else names further ones, of the
 // caller gate; toolhost check lists them.
 const (
+	codeTooManySteps        = "too_many_steps"
+	codeSessionExpired      = "session_expired"
+	codeRepeatedCall        = "repeated_call"
+	codeLocked              = "locked"
 	codeUnknownTool         = "unknown_tool"
 	codeInvalidArgument     = "invalid_argument"
 	codeForbidden           = "forbidden"
@@ -52,6 +56,11 @@ const (
 // Codes is the one table; docs/codes.md and a script for each row go with it.
 func Codes() []Code {
 	return []Code{
+		{codeLocked, GateSession, Refused, "as many calls of this tenant and subject were refused within session.refusals.within as may be; whatever is asked, the model hears the same", "after the window", "an operator: session.refusals; the record has what was asked", "No more calls can be made for now."},
+		{codeSessionExpired, GateSession, Refused, "the session has lasted for session.time", "no", "the application: a new session", "This session is over; no more calls can be made in it."},
+		{codeTooManySteps, GateSession, Refused, "the session has made session.steps calls", "no", "the application: a new session, or session.steps", "This session has made all the calls that it may make."},
+		{codeRepeatedCall, GateSession, Refused, "the session has made this very call, the same tool and argument text, session.repeats times", "no", "the model: use the answers it has, or other arguments", "This very call was made before; use its answer, or change the arguments."},
+		{codeUnavailable, GateSession, Refused, "the state database cannot be used, so that nobody knows what the session has used up", "yes", "an operator: the state database", wordsUnavailable},
 		{codeUnknownTool, GateContract, Refused, "no tool has this name, byte for byte", "no", "the model: use a listed tool", WordsUnknownTool},
 		{codeInvalidArgument, GateContract, Refused, "the argument text is not strict JSON, or does not fit the tool's contract; or what came through a door is no proposal", "no", "the model: correct the arguments", ""},
 		{codeForbidden, GateCaller, Refused, "the session's role may not use this tool now", "after the role changes", "an operator: callers or the directory", WordsUnknownTool},

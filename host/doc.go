@@ -38,5 +38,7 @@
 //	I12  Every call starts from a state that no earlier call has touched.
 //	I13  A capability has one check with two callers: what the gate admits of an argument and what the
 //	     host function gives to a guest is decided by the same code.
-//	I14  A rule that is false, that errs or that costs too much refuses; no text of a config can make it otherwise.
+//	I14  What a session has used up, and who was refused, is counted before anything leaves, alike by all hosts
+//	     of one state database; no lawful call, session id or clock gives it back.
+//	I15  A rule that is false, that errs or that costs too much refuses; no text of a config can make it otherwise.
 package host

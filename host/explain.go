@@ -40,7 +40,7 @@ func (h *Host) explainAll(ctx context.Context, s Session, p Proposal, rec *Recor
 		}
 		return err != nil
 	}
-	e, err := h.enterSession(s, p, rec.CallID, t)
+	e, err := h.enterSession(s, p, rec, t)
 	if refused(err) {
 		e = entered{session: s, proposal: p, id: rec.CallID, trail: t}
 	}

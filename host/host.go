@@ -24,6 +24,7 @@ type Host struct {
 	databases map[string]*capabilities.Database
 	closers   []io.Closer // of what capabilities hold open
 	directory *directory  // nil: none
+	kept      *kept
 	recorder  Recorder
 	audit     *auditRecorder // nil where Options.Recorder took its place
 	log       hclog.Logger
@@ -52,7 +53,7 @@ func (h *Host) Trace(ctx context.Context, s Session, p Proposal) (Outcome, []Ans
 func (h *Host) Unreadable(ctx context.Context, s Session, raw []byte, why string) Outcome {
 	p, t := Proposal{Arguments: raw}, &trail{}
 	rec := h.begin(s, p)
-	_, err := h.enterSession(s, p, rec.CallID, t)
+	_, err := h.enterSession(s, p, rec, t)
 	if err == nil {
 		err = &Refusal{Gate: GateContract, Code: codeInvalidArgument, Reason: "no proposal: " + why, words: wordsUnreadable}
 	}
@@ -75,7 +76,7 @@ func (h *Host) decide(ctx context.Context, s Session, p Proposal, rec *Record, t
 
 // admit is the part of the path before any guest code.
 func (h *Host) admit(ctx context.Context, s Session, p Proposal, rec *Record, t *trail) (approved, error) {
-	entered, err := h.enterSession(s, p, rec.CallID, t) // 0 session
+	entered, err := h.enterSession(s, p, rec, t) // 0 session
 	if err != nil {
 		return approved{}, err
 	}
@@ -128,9 +129,11 @@ func shortTool(name string) string {
 func (h *Host) end(ctx context.Context, p Proposal, rec *Record, t *trail, result []byte, err error) Outcome {
 	o := Outcome{State: OK, Tool: rec.Tool, Result: result, CallID: rec.CallID, Usage: rec.Usage}
 	if err != nil {
-		o = h.ending(ctx, rec, o, err)
-		o.Reason, o.Field = rec.hide.line(o.Reason), rec.hide.line(o.Field)
-		t.no(o)
+		o = h.refuse(ctx, rec, t, o, err)
+		if late := h.countRefusal(rec, o); late != nil { // gate 0, at the way out
+			err = late
+			o = h.refuse(ctx, rec, t, o, err)
+		}
 	}
 	t.hide(rec.hide)
 	rec.Ended, rec.State, rec.Gate, rec.Code, rec.Reason, rec.Field = h.clock(), o.State, o.Gate, o.Code, o.Reason, o.Field
@@ -150,6 +153,14 @@ func (h *Host) end(ctx context.Context, p Proposal, rec *Record, t *trail, resul
 		}
 		h.log.Info("call", "outcome", o.Line(), "tool", tool, "call_id", rec.CallID, "role", rec.Session.Role, "tenant", rec.Session.Tenant, "ms", o.Usage.Time.Milliseconds())
 	}
+	return o
+}
+
+// refuse makes the outcome of a refusal or failure, and notes it.
+func (h *Host) refuse(ctx context.Context, rec *Record, t *trail, o Outcome, err error) Outcome {
+	o = h.ending(ctx, rec, o, err)
+	o.Reason, o.Field = rec.hide.line(o.Reason), rec.hide.line(o.Field)
+	t.no(o)
 	return o
 }
 
@@ -216,7 +227,7 @@ func (h *Host) ToolNames() []string {
 }
 
 // CanRecord says what keeps calls from being recorded; nil: nothing.
-func (h *Host) CanRecord() error { return lookAtAudit(h.config) }
+func (h *Host) CanRecord() error { return lookAtAudit(h.config, h.kept.inUse()) }
 
 // Attributes gives the session attributes that the config may name.
 func (h *Host) Attributes() []string { return slices.Clone(h.config.Attributes) }
@@ -286,5 +297,6 @@ func (h *Host) Close() error {
 	if h.audit != nil {
 		errs = append(errs, h.audit.Close())
 	}
+	errs = append(errs, h.kept.Close())
 	return errors.Join(errs...)
 }

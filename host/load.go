@@ -106,6 +106,7 @@ func newHost(c *config.Config, o Options) *Host {
 	if h.clock == nil {
 		h.clock = time.Now
 	}
+	h.kept = &kept{path: c.State, bounds: c.Session, clock: h.clock}
 	if h.recorder == nil {
 		h.audit = &auditRecorder{host: h}
 		h.recorder = h.audit

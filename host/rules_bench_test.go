@@ -72,7 +72,7 @@ func BenchmarkRules(b *testing.B) {
 		INSERT INTO past VALUES ('RF-1', 'LK-500000', '9.95', 'larkfield')`)
 	d.write(b, "plugins/refund/contract.json", refundContract)
 	h := d.open(b)
-	e, _ := h.enterSession(tom(), ask("refund", `{"order_id":"LK-500000","amount":5.00}`), "id", &trail{})
+	e, _ := h.enterSession(tom(), ask("refund", `{"order_id":"LK-500000","amount":5.00}`), &Record{CallID: "id"}, &trail{})
 	c, err := h.checkContract(e)
 	if err != nil {
 		b.Fatal(err)

@@ -1,11 +1,21 @@
 package host
 
-import "github.com/toolhost/toolhost/host/config"
+import (
+	"fmt"
 
-// Gate 0, session: the bounds of one agent loop.
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/state"
+)
+
+// Gate 0, session: the bounds of one agent loop, and of who is refused.
 //
-// It has its place and no bound yet: host/config refuses [session], so that no
-// config can ask for a bound that nobody keeps.
+// It stands twice on the path. At the way in the call is counted for its session
+// (calls, time, the same call again), and who is locked is refused before
+// anything else is looked at: whatever they ask for, they get the same bytes
+// after the same work. At the way out a refusal is counted for who was refused,
+// whatever their session; where the bound was reached meanwhile, by calls that
+// ran side by side, the refusal leaves as a locked call. host/state decides and
+// counts in one transaction. What cannot be counted is refused (I3).
 
 // Session is who asks: from the application or its token, never from a
 // proposal. An empty field is absent.
@@ -35,12 +45,101 @@ type entered struct {
 	trail    *trail
 }
 
-func (h *Host) enterSession(s Session, p Proposal, callID string, t *trail) (entered, error) {
-	if s.ID == "" {
-		s.ID = callID
+func (h *Host) enterSession(s Session, p Proposal, rec *Record, t *trail) (entered, error) {
+	v, err := h.standing(s, p, rec.Explained)
+	if err != nil {
+		return entered{}, &Refusal{Gate: GateSession, Code: codeUnavailable, Reason: err.Error()}
 	}
-	t.ok(GateSession, "no bounds in this version")
-	return entered{session: s, proposal: p, id: callID, trail: t}, nil
+	bounds := h.config.Session
+	refuse := func(code, reason string, args ...any) (entered, error) {
+		return entered{}, &Refusal{Gate: GateSession, Code: code, Reason: fmt.Sprintf(reason, args...)}
+	}
+	switch v.Standing {
+	case state.Admitted:
+	case state.Locked:
+		return refuse(codeLocked, "%s", h.whyLocked(s))
+	case state.Expired:
+		return refuse(codeSessionExpired, "call %d of a session that has lasted for %s", v.Call, config.ShowDuration(bounds.Time))
+	case state.TooManyCalls:
+		return refuse(codeTooManySteps, "call %d of a session that may make %d", v.Call, bounds.Steps)
+	case state.Repeated:
+		return refuse(codeRepeatedCall, "the same tool and arguments %s; a session may do so %s", count(v.Times, "time"), count(bounds.Repeats, "time"))
+	default:
+		return refuse(codeUnavailable, "the state database has decided nothing")
+	}
+	if s.ID == "" {
+		s.ID = rec.CallID
+		t.ok(GateSession, "a call of its own")
+	} else {
+		t.ok(GateSession, fmt.Sprintf("call %d of %d", v.Call, bounds.Steps))
+	}
+	return entered{session: s, proposal: p, id: rec.CallID, trail: t}, nil
+}
+
+// standing asks the state database for a call. An explanation only looks.
+func (h *Host) standing(s Session, p Proposal, explained bool) (state.Verdict, error) {
+	_, counts, err := h.kept.open()
+	if err != nil {
+		return state.Verdict{}, err
+	}
+	c := state.Call{Session: s.ID, Who: whoIsCounted(s), Tool: p.Tool, Arguments: p.Arguments}
+	if explained {
+		return counts.Peek(c)
+	}
+	return counts.Enter(c)
+}
+
+// whoIsCounted is for whom refusals are counted: the subject, else the customer,
+// else all of the tenant who are neither.
+func whoIsCounted(s Session) state.Who {
+	return state.Who{Tenant: s.Tenant, Subject: s.Subject, Customer: s.Attributes["customer"]}
+}
+
+func (h *Host) whyLocked(s Session) string {
+	whose := "the tenant, naming no subject or customer,"
+	switch {
+	case s.Subject != "":
+		whose = "this subject"
+	case s.Attributes["customer"] != "":
+		whose = "this customer"
+	}
+	b := h.config.Session
+	return fmt.Sprintf("%s of %s refused within %s", count(b.Refusals, "call"), whose, config.ShowDuration(b.Within))
+}
+
+// countRefusal counts a call that was refused, at its end. It gives what the
+// call is refused with instead, where it may not leave as it is.
+func (h *Host) countRefusal(rec *Record, o Outcome) error {
+	if rec.Explained || !isCounted(o) {
+		return nil
+	}
+	locked := true
+	_, counts, err := h.kept.open()
+	if err == nil {
+		locked, err = counts.Refused(whoIsCounted(rec.Session))
+	}
+	was := fmt.Sprintf("; this one was %s (%s): %s", o.Code, o.Gate, o.Reason)
+	switch {
+	case err != nil:
+		return &Refusal{Gate: GateSession, Code: codeUnavailable, Reason: err.Error() + was}
+	case locked:
+		return &Refusal{Gate: GateSession, Code: codeLocked, Reason: h.whyLocked(rec.Session) + was}
+	}
+	return nil
+}
+
+// isCounted tells whether an outcome is held against who asked: a refusal that
+// could tell of a row, a tool, a file or a rule. One of this gate tells nothing,
+// and neither does one that is the host's own fault.
+func isCounted(o Outcome) bool {
+	if o.State != Refused || o.Gate == GateSession {
+		return false
+	}
+	switch o.Code {
+	case codeUnavailable, codeAuditUnavailable, codeApprovalUnavailable: // and every other code that says the host could not decide
+		return false
+	}
+	return true
 }
 
 // value resolves {session.x}. An absent value is "" and false.

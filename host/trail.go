@@ -48,14 +48,18 @@ func (t *trail) none(g Gate, words string) {
 	t.answers = append(t.answers, Answer{Gate: g, Verdict: VerdictNone, Text: words})
 }
 
-// no notes a refusal or failure, once.
+// no notes a refusal or failure. A gate has one answer, the record seals it
+// under the gate's name: the session gate's at the way out takes the place of the
+// one at the way in.
 func (t *trail) no(o Outcome) {
-	for _, a := range t.answers {
-		if a.Gate == o.Gate && a.Verdict == VerdictNo {
+	no := Answer{Gate: o.Gate, Verdict: VerdictNo, Place: o.Place, Text: o.Code + ": " + o.Reason, Details: o.details}
+	for i := range t.answers {
+		if t.answers[i].Gate == o.Gate {
+			t.answers[i] = no
 			return
 		}
 	}
-	t.answers = append(t.answers, Answer{Gate: o.Gate, Verdict: VerdictNo, Place: o.Place, Text: o.Code + ": " + o.Reason, Details: o.details})
+	t.answers = append(t.answers, no)
 }
 
 // hide takes a call's secrets out of what operators read.

@@ -57,7 +57,7 @@ func openMCPDesk(t testing.TB, recorder *host.MemoryRecorder, tools ...string) *
 	if !slices.Contains(tools, "get_order") { // the config's directory needs its roles
 		tools = append(tools, "get_order")
 	}
-	config := hosttest.OnlyTools(string(raw), tools...)
+	config := hosttest.WideBounds(hosttest.OnlyTools(string(raw), tools...))
 	for _, name := range tools {
 		guest, err := hosttest.Build("..", name)
 		if err != nil {

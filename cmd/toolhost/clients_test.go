@@ -86,7 +86,7 @@ func demoDesk(t *testing.T, tools ...string) string {
 	if err := fillVar(t.Context(), filepath.Join(dir, "var"), cases); err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, filepath.Join(dir, "config.toml"), []byte(hosttest.OnlyTools(string(config), tools...)))
+	writeFile(t, filepath.Join(dir, "config.toml"), []byte(hosttest.WideBounds(hosttest.OnlyTools(string(config), tools...))))
 	for _, name := range tools {
 		guest, err := hosttest.Build("../..", name)
 		if err != nil {

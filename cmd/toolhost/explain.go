@@ -42,7 +42,7 @@ exit     what call would give: 0 ok, 3 refused; 1 host error, 2 usage or config;
 	}
 	who.add(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "ask the later gates too where an earlier one refuses")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "stdout: the outcome with its gates, its result null where the tool would run; of CALL_ID its entries")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "stdout: the outcome with its gates, result null where the tool would run; of CALL_ID its entries")
 	return cmd
 }
 

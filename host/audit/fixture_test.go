@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -22,21 +23,33 @@ func newPlace(t testing.TB) place {
 func (p place) path(name string) string { return filepath.Join(p.dir, name) }
 func (p place) folder() string          { return p.path("audit") }
 
-// hostOptions are a host's; the state database in them is open.
-func (p place) hostOptions() (Options, error) {
-	s, err := state.Open(p.path("state/state.db"))
-	return Options{Folder: p.folder(), Key: p.path("keys/audit.key"), State: s, CheckpointTime: time.Hour}, err
+// stateAt is the state database of a host that is not there all the time: tests
+// put others into its place.
+type stateAt string
+
+func (path stateAt) Checkpoint() ([]byte, error) {
+	s, err := state.OpenToRead(string(path))
+	if err != nil {
+		return nil, err
+	}
+	note, err := s.Checkpoint()
+	return note, errors.Join(err, s.Close())
 }
 
-func (p place) options(t testing.TB) Options {
-	t.Helper()
-	o, err := p.hostOptions()
+func (path stateAt) KeepCheckpoint(entries int64, note []byte) error {
+	s, err := state.Open(string(path))
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	t.Cleanup(func() { o.State.(*state.State).Close() })
-	return o
+	return errors.Join(s.KeepCheckpoint(entries, note), s.Close())
 }
+
+// hostOptions are a host's.
+func (p place) hostOptions() Options {
+	return Options{Folder: p.folder(), Key: p.path("keys/audit.key"), State: stateAt(p.path("state/state.db")), CheckpointTime: time.Hour}
+}
+
+func (p place) options(testing.TB) Options { return p.hostOptions() }
 
 func (p place) open(t testing.TB, change ...func(*Options)) *Log {
 	t.Helper()

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/toolhost/toolhost/host/state"
 )
 
 // childOf, in the environment, makes the test binary a host that appends to the
@@ -28,11 +30,12 @@ func TestMain(m *testing.M) {
 // appendForever appends from several goroutines, and writes the id of each call
 // to stdout once Append has answered: from then on its entry must be there (A1).
 func appendForever(p place) error {
-	o, err := p.hostOptions()
+	s, err := state.Open(p.path("state/state.db"))
 	if err != nil {
 		return err
 	}
-	o.CheckpointEntries = 20
+	o := p.hostOptions()
+	o.State, o.CheckpointEntries = s, 20
 	l, err := Open(o)
 	if err != nil {
 		return err

@@ -24,6 +24,7 @@ type Config struct {
 	State        string   // the state database, absolute and cleaned
 	Audit        Audit
 	Limits       Limits
+	Session      Bounds
 	Databases    []Database // sorted by name
 	Directory    *Directory // nil: no directory
 	Capabilities []Capability
@@ -219,12 +220,13 @@ func readFile(path string) ([]byte, error) {
 func (r *reader) config(root *node, c *Config) {
 	top := section{r: r, node: root}
 	top.known(
-		[]string{"host", "audit", "limits", "databases", "directory", "capabilities", "values", "tools"},
-		"session", "approvers")
+		[]string{"host", "audit", "limits", "session", "databases", "directory", "capabilities", "values", "tools"},
+		"approvers")
 	r.badCallers = len(r.faults) > 0 && !top.has("tools") // they may stand under a misspelt name
 	c.Attributes, c.State = top.host()
 	c.Audit = top.audit()
 	c.Limits = top.configLimits()
+	c.Session = top.bounds()
 	c.Databases = top.databases()
 	c.Directory = top.directory()
 	c.Capabilities = top.capabilities()

@@ -14,9 +14,8 @@ func TestRefusedTopLevelAndHost(t *testing.T) {
 		return refusal{rule, `attributes = ["customer", "ticket"]`, line, want}
 	}
 	testRefusals(t, []refusal{
-		{"session-comes-later", "", "[session]\nsteps = 16\n", []string{"config.toml:36: [session]" + later}},
 		{"approvers-come-later", "", "[approvers]\n", []string{"config.toml:36: [approvers]" + later}},
-		{"misspelt-later-key-is-unknown", "", "[sessions]\n", []string{"config.toml:36: sessions: unknown key" + knownTop}},
+		{"misspelt-session-suggests", "", "[sessions]\n", []string{`config.toml:36: sessions: unknown key (did you mean "session"?)` + knownTop}},
 		{"misspelt-audit-suggests", "", "[audits]\n", []string{`config.toml:36: audits: unknown key (did you mean "audit"?)` + knownTop}},
 		{"unknown-table", "", "[tool.x]\n", []string{`config.toml:36: tool: unknown key (did you mean "tools"?)` + knownTop}},
 		{"unknown-table-in-capitals", "", "[TOOLS]\n", []string{`config.toml:36: TOOLS: unknown key (did you mean "tools"?)` + knownTop}},

@@ -38,6 +38,9 @@ func TestDocumentedExamplesLoad(t *testing.T) {
 	if base := DefaultLimits(); config.Limits != base {
 		t.Errorf("the example shows %+v, the defaults are %+v", config.Limits, base)
 	}
+	if base := DefaultSession(); config.Session != base {
+		t.Errorf("the example shows %+v, the defaults are %+v", config.Session, base)
+	}
 	without, err := Parse("config.toml", nil, Options{})
 	if err != nil {
 		t.Fatal(err)

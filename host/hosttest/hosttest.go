@@ -85,3 +85,10 @@ func blankUnreadValues(lines []string) {
 		}
 	}
 }
+
+// WideBounds gives a config with as wide bounds of sessions as there may be, for
+// a test that asks a great deal as one person.
+func WideBounds(config string) string {
+	before, _, _ := strings.Cut(config, "[session]")
+	return before + "[session]\nsteps = 100_000\nrepeats = 10_000\nrefusals = { count = 1000, within = \"1s\" }\n"
+}

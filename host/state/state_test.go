@@ -17,12 +17,19 @@ import (
 const keeper = "TOOLHOST_STATE_KEEPER"
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(keeper); path != "" {
-		if err := keepMany(path, 1); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	for variable, child := range map[string]func(path string) error{
+		keeper: func(path string) error { return keepMany(path, 1) },
+		caller: callAsChild,
+		victim: waitToBeKilled,
+		opener: comeAndGo,
+	} {
+		if path := os.Getenv(variable); path != "" {
+			if err := child(path); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
 		}
-		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
