@@ -172,6 +172,7 @@ func TestRulesSideBySide(t *testing.T) {
 			for j := range 20 {
 				amount := 90 + j // the order has 100.05, staff may 100.00
 				passes := amount <= 100
+				s.Subject = fmt.Sprint("usr-", i, "-", j) // whose refusals lock nobody else
 				o := h.Call(context.Background(), s, ask("pay", fmt.Sprintf(`{"order_id":"LK-500000","amount":%d}`, amount)))
 				rule := map[string]string{"staff": "rule_1", "owner": "rule_2"}[s.Role]
 				if passes != (o.Code == codeApprovalUnavailable) || !passes && !strings.HasPrefix(o.Reason, rule) {

@@ -66,10 +66,14 @@ func undecidedCases() map[string]payCase {
 		"sum-over-a-text":                {facts: paySpent, condition: "facts.spent < 1000", sql: "INSERT INTO refunds VALUES ('a','LK-500000','1,00','larkfield')", unavailable: true, reason: "a text that is no decimal"},
 		"sum-over-infinity":              {facts: paySpent, condition: "facts.spent < 1000", sql: "INSERT INTO refunds VALUES ('a','LK-500000','-Infinity','larkfield')", unavailable: true, reason: "a text that is no decimal"},
 		"sum-over-a-float":               {facts: payPoints, condition: "facts.spent < 1000", sql: "INSERT INTO points VALUES ('a','x',0.5)", unavailable: true, reason: "a float"},
-		"sum-over-too-many-rows": {facts: payPoints, condition: "facts.spent < 1000000", unavailable: true, reason: "more than 10000 rows",
-			sql: "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 10001) INSERT INTO points SELECT 'p' || i, 'x', 1 FROM n"},
-		"sum-over-as-many-rows-as-may-be": {facts: payPoints, condition: "facts.spent == 10000", passes: true,
-			sql: "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 10000) INSERT INTO points SELECT 'p' || i, 'x', 1 FROM n"},
+		"sum-over-too-many-rows": {
+			facts: payPoints, condition: "facts.spent < 1000000", unavailable: true, reason: "more than 10000 rows",
+			sql: "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 10001) INSERT INTO points SELECT 'p' || i, 'x', 1 FROM n",
+		},
+		"sum-over-as-many-rows-as-may-be": {
+			facts: payPoints, condition: "facts.spent == 10000", passes: true,
+			sql: "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 10000) INSERT INTO points SELECT 'p' || i, 'x', 1 FROM n",
+		},
 		"where-by-a-fraction-of-an-integer": {facts: payWhere, condition: "facts.spent == 0", args: `{"order_id":"LK-500000","amount":5.5}`, reason: "facts.spent has no value"},
 		"where-by-an-integer":               {facts: payWhere, condition: "facts.spent == 1", args: `{"order_id":"LK-500000","amount":5}`, sql: "INSERT INTO points VALUES ('a','x',5),('b','x',6)", passes: true},
 		"column-that-is-not-what-it-says":   {facts: payOrder, condition: "facts.order.total > 0", sql: "UPDATE orders SET total = 'many'", unavailable: true, reason: "no decimal"},
