@@ -57,9 +57,9 @@ func (h *Host) enterSession(s Session, p Proposal, rec *Record, t *trail) (enter
 	switch v.Standing {
 	case state.Admitted:
 	case state.Locked:
-		return refuse(codeLocked, "%s", h.whyLocked(s))
+		return refuse(codeLocked, "%s", h.whyLocked(s, v))
 	case state.Expired:
-		return refuse(codeSessionExpired, "call %d of a session that has lasted for %s", v.Call, config.ShowDuration(bounds.Time))
+		return refuse(codeSessionExpired, "call %d comes later than the %s that a session may last", v.Call, config.ShowDuration(bounds.Time))
 	case state.TooManyCalls:
 		return refuse(codeTooManySteps, "call %d of a session that may make %d", v.Call, bounds.Steps)
 	case state.Repeated:
@@ -95,7 +95,7 @@ func whoIsCounted(s Session) state.Who {
 	return state.Who{Tenant: s.Tenant, Subject: s.Subject, Customer: s.Attributes["customer"]}
 }
 
-func (h *Host) whyLocked(s Session) string {
+func (h *Host) whyLocked(s Session, v state.Verdict) string {
 	whose := "the tenant, naming no subject or customer,"
 	switch {
 	case s.Subject != "":
@@ -104,7 +104,11 @@ func (h *Host) whyLocked(s Session) string {
 		whose = "this customer"
 	}
 	b := h.config.Session
-	return fmt.Sprintf("%s of %s refused within %s", count(b.Refusals, "call"), whose, config.ShowDuration(b.Within))
+	why := fmt.Sprintf("%s of %s refused within %s", count(b.Refusals, "call"), whose, config.ShowDuration(b.Within))
+	if !v.Until.IsZero() {
+		why += ", until " + v.Until.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	return why
 }
 
 // countRefusal counts a call that was refused, at its end. It gives what the
@@ -113,17 +117,17 @@ func (h *Host) countRefusal(rec *Record, o Outcome) error {
 	if rec.Explained || !isCounted(o) {
 		return nil
 	}
-	locked := true
+	var v state.Verdict
 	_, counts, err := h.kept.open()
 	if err == nil {
-		locked, err = counts.Refused(whoIsCounted(rec.Session))
+		v, err = counts.Refused(whoIsCounted(rec.Session))
 	}
 	was := fmt.Sprintf("; this one was %s (%s): %s", o.Code, o.Gate, o.Reason)
 	switch {
 	case err != nil:
 		return &Refusal{Gate: GateSession, Code: codeUnavailable, Reason: err.Error() + was}
-	case locked:
-		return &Refusal{Gate: GateSession, Code: codeLocked, Reason: h.whyLocked(rec.Session) + was}
+	case v.Standing != state.Admitted:
+		return &Refusal{Gate: GateSession, Code: codeLocked, Reason: h.whyLocked(rec.Session, v) + was}
 	}
 	return nil
 }

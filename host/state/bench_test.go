@@ -51,8 +51,8 @@ func BenchmarkEnter(b *testing.B) {
 		})
 		b.ReportAllocs()
 		for b.Loop() {
-			if locked, err := bounds.Refused(Who{Subject: "usr-1"}); err != nil || locked {
-				b.Fatal(locked, err)
+			if v, err := bounds.Refused(Who{Subject: "usr-1"}); err != nil || v.Standing == Locked {
+				b.Fatal(v, err)
 			}
 		}
 	})

@@ -91,6 +91,8 @@ type Verdict struct {
 	Standing Standing
 	Call     int // which of its session's calls it is; 0: of none, or not counted
 	Times    int // how often the session has made this very call, this one included; 0: not counted
+
+	Until time.Time // Locked: when a refusal falls out of the window; zero: never
 }
 
 // Bounds keeps the bounds of sessions in a state database.

@@ -71,25 +71,25 @@ func wantStanding(t testing.TB, b *Bounds, c Call, want Standing) {
 
 func refuse(t testing.TB, b *Bounds, w Who, wantLocked bool) {
 	t.Helper()
-	locked, err := b.Refused(w)
+	v, err := b.Refused(w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if locked != wantLocked {
-		t.Errorf("a refusal of %+v is locked: %t, want %t", w, locked, wantLocked)
+	if locked := v.Standing == Locked; locked != wantLocked || v.Until.IsZero() == locked && b.limits.Refusals > 0 {
+		t.Errorf("a refusal of %+v gives %+v, want locked: %t", w, v, wantLocked)
 	}
 }
 
 func TestStepsOfASession(t *testing.T) {
 	b := newBounds(t, small(), atNoon().now)
 	for n := range 5 {
-		if v := enter(t, b, call("s", fmt.Sprint(n))); v != (Verdict{Admitted, n + 1, 1}) {
+		if v := enter(t, b, call("s", fmt.Sprint(n))); v != (Verdict{Standing: Admitted, Call: n + 1, Times: 1}) {
 			t.Errorf("call %d: %+v", n+1, v)
 		}
 		wantStanding(t, b, call("", fmt.Sprint(n)), Admitted) // a loop of its own
 	}
 	for n := range 3 {
-		if v := enter(t, b, call("s", "another")); v != (Verdict{TooManyCalls, n + 6, 0}) {
+		if v := enter(t, b, call("s", "another")); v != (Verdict{Standing: TooManyCalls, Call: n + 6, Times: 0}) {
 			t.Errorf("call %d: %+v", n+6, v)
 		}
 	}
@@ -107,7 +107,7 @@ func TestRepeatsInASession(t *testing.T) {
 	wantStanding(t, b, call("s", "b"), Admitted)
 	wantStanding(t, b, call("s", "a"), Admitted)
 	wantStanding(t, b, call("s", "c"), Admitted)
-	if v := enter(t, b, call("s", "a")); v != (Verdict{Repeated, 5, 3}) {
+	if v := enter(t, b, call("s", "a")); v != (Verdict{Standing: Repeated, Call: 5, Times: 3}) {
 		t.Errorf("the third time: %+v", v)
 	}
 	wantStanding(t, b, call("s", "c"), Admitted) // what lies between resets nothing
@@ -154,7 +154,7 @@ func TestLockOfWhoIsRefused(t *testing.T) {
 	clock.add(7*time.Minute - time.Microsecond) // three were added above
 	wantStanding(t, b, call("new", "x"), Locked)
 	clock.add(time.Microsecond)
-	if v := enter(t, b, call("new", "x")); v != (Verdict{Admitted, 1, 1}) {
+	if v := enter(t, b, call("new", "x")); v != (Verdict{Standing: Admitted, Call: 1, Times: 1}) {
 		t.Errorf("after the window, where a locked call was not counted: %+v", v)
 	}
 	refuse(t, b, who("usr-1"), false)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"time"
 )
 
 // Enter counts a call and says whether it may go on. The lock is looked at
@@ -20,11 +21,11 @@ func (b *Bounds) Enter(c Call) (v Verdict, err error) {
 		if err := b.write.tend(now, b.limits); err != nil {
 			return err
 		}
-		switch w, err := b.window(b.write.nth, t.who, now); {
+		switch w, until, err := b.window(b.write.nth, t.who, now); {
 		case err != nil:
 			return err
 		case w == closed:
-			v = Verdict{Standing: Locked}
+			v = Verdict{Standing: Locked, Until: until}
 			return nil
 		}
 		v, err = b.count(t, now)
@@ -61,11 +62,11 @@ func (b *Bounds) look(t tags) (Verdict, error) {
 }
 
 func (b *Bounds) peek(t tags, now int64) (Verdict, error) {
-	switch w, err := b.window(b.nth, t.who, now); {
+	switch w, until, err := b.window(b.nth, t.who, now); {
 	case err != nil:
 		return Verdict{}, err
 	case w == closed:
-		return Verdict{Standing: Locked}, nil
+		return Verdict{Standing: Locked, Until: until}, nil
 	case t.session == nil:
 		return Verdict{Standing: Admitted}, nil
 	}
@@ -112,19 +113,23 @@ func (l Limits) verdict(now int64, s session, repeats func() (int64, error)) (Ve
 }
 
 // Refused counts a refusal, unless there were as many as may be in the window
-// already: then it is true, and the refusal must leave as a locked call does. So
+// already: then it is Locked, and the refusal must leave as a locked call does. So
 // of calls that run side by side no more are refused in words of their own than
 // one after another.
-func (b *Bounds) Refused(who Who) (locked bool, err error) {
+func (b *Bounds) Refused(who Who) (v Verdict, err error) {
 	tag := b.tagOf(who)
 	err = b.write.do(func() error {
 		now := b.clock.now()
 		if err := b.write.tend(now, b.limits); err != nil {
 			return err
 		}
-		w, err := b.window(b.write.nth, tag, now)
-		if locked = w == closed; err != nil || locked {
+		w, until, err := b.window(b.write.nth, tag, now)
+		if err != nil {
 			return err
+		}
+		if v = (Verdict{Standing: Admitted}); w == closed {
+			v = Verdict{Standing: Locked, Until: until}
+			return nil
 		}
 		if err := execute(b.write.refuse, tag, now, rand.Int64()); err != nil || w == open {
 			return err
@@ -132,9 +137,9 @@ func (b *Bounds) Refused(who Who) (locked bool, err error) {
 		return execute(b.write.trim, tag, b.limits.Refusals-1)
 	})
 	if err != nil {
-		return true, fmt.Errorf("state database: %w", err)
+		return Verdict{}, fmt.Errorf("state database: %w", err)
 	}
-	return locked, nil
+	return v, nil
 }
 
 // A window is what is known of who was refused. The zero one is closed (I2).
@@ -148,18 +153,18 @@ const (
 
 // window looks at the refusal that so many newer ones follow. One that lies
 // ahead of this clock is in the window.
-func (b *Bounds) window(nth *sql.Stmt, who []byte, now int64) (window, error) {
+func (b *Bounds) window(nth *sql.Stmt, who []byte, now int64) (w window, until time.Time, err error) {
 	if b.limits.Refusals < 1 {
-		return closed, nil
+		return closed, until, nil
 	}
 	var at int64
 	switch err := nth.QueryRow(who, b.limits.Refusals-1).Scan(&at); {
 	case errors.Is(err, sql.ErrNoRows):
-		return open, nil
+		return open, until, nil
 	case err != nil:
-		return closed, err
+		return closed, until, err
 	case now-at < b.limits.Within.Microseconds():
-		return closed, nil
+		return closed, time.UnixMicro(at).Add(b.limits.Within), nil
 	}
-	return passed, nil
+	return passed, until, nil
 }

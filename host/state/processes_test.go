@@ -46,14 +46,14 @@ func callMany(path string, ready func() error) (tally, error) {
 			for m := range 3 {
 				v1, err1 := b.Enter(call("steps", fmt.Sprint(os.Getpid(), n, m)))
 				v2, err2 := b.Enter(call("repeats", "the same"))
-				locked, err3 := b.Refused(who("prober"))
+				v3, err3 := b.Refused(who("prober"))
 				if err := errors.Join(err1, err2, err3); err != nil {
 					errs <- err
 					return
 				}
 				add(&steps, v1.Standing == Admitted)
 				add(&repeats, v2.Standing == Admitted)
-				add(&refusals, !locked)
+				add(&refusals, v3.Standing == Admitted)
 			}
 		})
 	}
@@ -135,7 +135,7 @@ func TestKilledHostHasCounted(t *testing.T) {
 	wantKept(t, read, "five")
 	b := openBounds(t, path, small(), time.Now)
 	wantStanding(t, b, Call{Who: who("usr-1")}, Locked)
-	if v := enter(t, b, Call{Session: "s", Who: who("usr-2"), Arguments: []byte("x")}); v != (Verdict{Admitted, 2, 2}) {
+	if v := enter(t, b, Call{Session: "s", Who: who("usr-2"), Arguments: []byte("x")}); v != (Verdict{Standing: Admitted, Call: 2, Times: 2}) {
 		t.Errorf("the second call of the session: %+v", v)
 	}
 }
