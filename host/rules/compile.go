@@ -111,6 +111,7 @@ func (e *Env) Compile(source string) (*Rule, []Fault) {
 		return nil, []Fault{{Text: err.Error()}}
 	}
 	c.unusable()
+	c.shadows()
 	if len(c.faults) > 0 {
 		return nil, c.faults
 	}
@@ -214,6 +215,21 @@ func (c *compiler) unusable() {
 		}
 		if t, ok := of.Field(path[len(path)-1]); ok && t.Kind == Unusable {
 			c.fault(e, "%s %s", strings.Join(path, "."), t.Why)
+		}
+	})
+}
+
+// shadows refuses a loop whose variable has the name of a variable of the Env.
+// In it ".facts" would still be the outer one, and Reads would tell neither
+// apart: what a rule reads must be known from its text.
+func (c *compiler) shadows() {
+	c.visit(func(e ast.Expr) {
+		if e.Kind() != ast.ComprehensionKind {
+			return
+		}
+		name := e.AsComprehension().IterVar()
+		if slices.ContainsFunc(c.vars, func(f Field) bool { return f.Name == name }) {
+			c.fault(e, "a loop cannot call its items %s, which is the name of something else here", name)
 		}
 	})
 }
