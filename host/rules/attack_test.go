@@ -3,6 +3,7 @@ package rules
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // A loop whose variable is called like a variable of the Env would hide what a
@@ -30,6 +31,40 @@ func TestAttackShadows(t *testing.T) {
 			if strings.HasPrefix(path[0], ".") {
 				t.Errorf("%s reads %v", source, path)
 			}
+		}
+	}
+}
+
+// What a name costs does not grow with what it names: not with the list behind
+// has(), and not with a text that is held against a short one.
+func TestAttackCheapRulesOfLongValues(t *testing.T) {
+	e, in := heavyEnv(t)
+	long, err := NewEnv([]Field{{"args", e.vars[0].Type}, {"facts", Type{Kind: Object, Name: "facts", Fields: []Field{{"note", Type{Kind: Text, Most: 256 << 10}}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in["facts"] = fromJSON(t, long.vars[1].Type, `{"note":"`+strings.Repeat("é", 128<<10)+`"}`)
+	loop := func(part string, n int) string {
+		return "args.n.all(x, " + strings.TrimSuffix(strings.Repeat(part+" && ", n), " && ") + ")"
+	}
+	for _, source := range []string{
+		loop("has(args.n)", 20),
+		loop("has(args.texts)", 20),
+		loop("has(facts.note)", 20),
+		loop(`facts.note != "x"`, 14),
+		loop(`"x" != facts.note`, 14),
+		loop(`!facts.note.startsWith("x")`, 14),
+		loop(`!facts.note.endsWith("xxxxxxxxxxxxxxxxxxx")`, 14),
+		"args.texts.all(t, size(args.n) == 1000 && size(args.n) > 0 && size(args.n) > 1)",
+	} {
+		r, faults := long.Compile(source)
+		if faults != nil {
+			t.Fatal(source[:40], faults)
+		}
+		start := time.Now()
+		holds, err := r.Holds(in)
+		if took := time.Since(start); !holds || err != nil || took > 250*time.Millisecond {
+			t.Errorf("%s...: %t %v after %s, at a cost of %d", source[:40], holds, err, took, r.Cost)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -80,17 +81,42 @@ func FromJSON(t Type, v strictjson.Value) (Value, error) {
 	case t.Kind == List && v.Kind() == strictjson.Array:
 		return listFromJSON(t, v)
 	case t.Kind == Object && v.Kind() == strictjson.Object:
-		return ObjectValue(t, func(field string) (Value, error) {
-			of, _ := t.Field(field)
-			member, _ := v.Get(field)
-			value, err := FromJSON(of, member)
-			if err != nil {
-				return Value{}, fmt.Errorf("%s %w", field, err)
-			}
-			return value, nil
-		}), nil
+		return ObjectValue(t, (&members{of: t, in: v}).get), nil
 	}
 	return Value{}, misfit
+}
+
+// members converts the members of a JSON object when they are first read, and
+// each once: a rule can ask for a long list in a loop, and pays for its name.
+type members struct {
+	of Type
+	in strictjson.Value
+
+	mu   sync.Mutex
+	read map[string]converted
+}
+
+type converted struct {
+	value Value
+	err   error
+}
+
+func (m *members) get(field string) (Value, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, ok := m.read[field]
+	if !ok {
+		of, _ := m.of.Field(field)
+		member, _ := m.in.Get(field)
+		if c.value, c.err = FromJSON(of, member); c.err != nil {
+			c = converted{err: fmt.Errorf("%s %w", field, c.err)}
+		}
+		if m.read == nil {
+			m.read = map[string]converted{}
+		}
+		m.read[field] = c
+	}
+	return c.value, c.err
 }
 
 func listFromJSON(t Type, v strictjson.Value) (Value, error) {
