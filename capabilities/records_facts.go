@@ -54,6 +54,9 @@ func (f *RowFact) Read(ctx context.Context, key string, want []string) (strictjs
 	if err != nil {
 		return strictjson.Value{}, err
 	}
+	if int64(len(text)) > f.c.MaxBytes { // columns are missing, and would look like NULL
+		return strictjson.Value{}, fmt.Errorf("table %q: the columns that rules read are longer than max_bytes (%d) together", f.c.Table, f.c.MaxBytes)
+	}
 	return strictjson.Read(text, strictjson.Default(len(text)))
 }
 
