@@ -110,7 +110,9 @@ func (f *SumFact) fits(key, column string, types ...string) error {
 }
 
 // sql selects the columns that decide, and what is summed. "+": no declared
-// type, so that a date stays its text.
+// type, so that a date stays its text. What is in a date column and is no day
+// is selected too: nobody knows whether the window has it, so that it must not
+// be left out of a sum. NULL is no day that was ever meant, and is.
 func (f *SumFact) sql() string {
 	var selected, where []string
 	for i, name := range f.deciding() {
@@ -119,7 +121,7 @@ func (f *SumFact) sql() string {
 	}
 	if f.Since != "" {
 		selected = append(selected, "+"+quote(f.Since))
-		where = append(where, fmt.Sprintf("%s >= ?%d COLLATE BINARY", quote(f.Since), len(where)+1))
+		where = append(where, fmt.Sprintf("(%[1]s >= ?%[2]d COLLATE BINARY OR date(%[1]s) IS NOT %[1]s COLLATE BINARY)", quote(f.Since), len(where)+1))
 	}
 	if f.Column != "" {
 		selected = append(selected, f.value(f.Column))
@@ -179,7 +181,10 @@ func (f *SumFact) add(ctx context.Context, bound []any) (sum decimal.Number, err
 		if err := rows.Scan(into...); err != nil {
 			return sum, fmt.Errorf("table %q cannot be read: %w", f.c.Table, err)
 		}
-		if !f.mine(values, bound) {
+		switch mine, err := f.mine(values, bound); {
+		case err != nil:
+			return sum, err
+		case !mine:
 			continue // what came back is held against scope and conditions again
 		}
 		if sum, err = f.plus(sum, values[len(bound)]); err != nil {
@@ -210,22 +215,25 @@ func (f *SumFact) plus(sum decimal.Number, stored any) (decimal.Number, error) {
 	return sum.Add(n)
 }
 
-// mine holds a row against what was asked for.
-func (f *SumFact) mine(stored, bound []any) bool {
+// mine holds a row against what was asked for. An error says that it cannot be
+// known whether it is within the window.
+func (f *SumFact) mine(stored, bound []any) (bool, error) {
+	n := len(bound)
 	if f.Since != "" {
-		last := len(bound) - 1
-		day, ok := stored[last].(string)
-		if !ok || day < bound[last].(string) {
-			return false
-		}
-		bound = bound[:last]
+		n--
 	}
-	for i := range bound {
+	for i := range n {
 		if bound[i] == nil || stored[i] != bound[i] {
 			if text, ok := bound[i].(string); !ok || !same(stored[i], text) {
-				return false
+				return false, nil
 			}
 		}
 	}
-	return true
+	if f.Since == "" || stored[n] == nil {
+		return f.Since == "", nil
+	}
+	if _, err := f.types[f.Since].appendJSON(nil, stored[n]); err != nil {
+		return false, fmt.Errorf("table %q: a value of column %q %w", f.c.Table, f.Since, err)
+	}
+	return stored[n].(string) >= bound[n].(string), nil
 }

@@ -23,6 +23,50 @@ func spent(t testing.TB, more string) *Records {
 	})
 }
 
+func sumSince(t testing.TB, r *Records, c SumConfig, since string) (string, error) {
+	t.Helper()
+	f, err := r.SumFact(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := f.Read(t.Context(), []string{"u-alice"}, nil, since)
+	return n.String(), err
+}
+
+// What is in a date column and is no day is not left out of a window: the sum
+// would be less than was spent, and a budget that is used up would look open.
+func TestAttackSumOfDaysThatAreNone(t *testing.T) {
+	for name, tt := range map[string]struct{ day, sum, count string }{
+		"a-day-before":      {"'2026-10-14'", "7.25", "2"},
+		"the-day":           {"'2026-10-15'", "11.25", "3"},
+		"null":              {"NULL", "7.25", "2"},
+		"an-integer":        {"20261015", "", ""},
+		"a-float":           {"2461329.5", "", ""},
+		"a-blob":            {"x'323032362D31302D3135'", "", ""},
+		"a-blank-before":    {"' 2026-10-15'", "", ""},
+		"an-hour":           {"'2026-10-15 10:00'", "", ""},
+		"no-month":          {"'2026-13-40'", "", ""},
+		"no-month-before":   {"'2025-13-40'", "", ""},
+		"no-day":            {"'2026-02-30'", "", ""},
+		"another-order":     {"'15.10.2026'", "", ""},
+		"empty":             {"''", "", ""},
+		"later-than-letter": {"'z'", "", ""},
+		"now":               {"'now'", "", ""},
+		"nul":               {"'2026-10-15' || char(0)", "", ""},
+		"wide-digits":       {"'２０２６-10-15'", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := spent(t, "INSERT INTO spent VALUES ('S9', 'u-alice', "+tt.day+", '4', NULL, NULL)")
+			for what, want := range map[string]string{"amount": tt.sum, "": tt.count} {
+				got, err := sumSince(t, r, SumConfig{Column: what, Since: "paid_on"}, "2026-10-15")
+				if (err != nil) != (want == "") || err == nil && got != want {
+					t.Errorf("sum of %q: %s %v, want %q", what, got, err, want)
+				}
+			}
+		})
+	}
+}
+
 // A text that is as long as one may be does not hide the columns after it.
 func TestAttackLongTextBeforeAnotherColumn(t *testing.T) {
 	for _, n := range []int{10, 4000, 4090, 4096, 4097, 100_000} {
