@@ -120,7 +120,9 @@ func (f *fact) since(now time.Time) string {
 	if f.Within.Column == "" {
 		return ""
 	}
-	return now.In(f.zone).AddDate(0, 0, 1-f.Within.Days).Format(time.DateOnly)
+	y, m, d := now.In(f.zone).Date()
+	// Counted in UTC: in the zone this hour may not be there on that day.
+	return time.Date(y, m, d+1-f.Within.Days, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 }
 
 // conditions are the values of a sum's where, in the order of the config.
