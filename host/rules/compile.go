@@ -124,7 +124,7 @@ func (e *Env) Compile(source string) (*Rule, []Fault) {
 	if len(c.faults) > 0 {
 		return nil, c.faults
 	}
-	r := &Rule{Source: source, Reads: c.reads(), constants: c.constants, clauses: c.clauses()}
+	r := &Rule{Source: source, Reads: c.readsOf(c.tree.Expr()), constants: c.constants, clauses: c.clauses()}
 	c.strict()
 	if fault := c.plan(env, checked, r); fault != nil {
 		return nil, []Fault{*fault}
@@ -279,15 +279,15 @@ func holdsObject(t *types.Type) bool {
 	return t.Kind() == types.StructKind || slices.ContainsFunc(t.Parameters(), holdsObject)
 }
 
-// reads gives every path that begins at a variable. There is no other way to
-// an object's member, see types.
-func (c *compiler) reads() [][]string {
+// readsOf gives every path in an expression that begins at a variable. There is
+// no other way to an object's member, see types.
+func (c *compiler) readsOf(e ast.Expr) [][]string {
 	var out [][]string
-	c.visit(func(e ast.Expr) {
+	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
 		if path, ok := pathOf(e); ok && c.constants[path[0]] == nil {
 			out = append(out, path)
 		}
-	})
+	}))
 	slices.SortFunc(out, slices.Compare[[]string])
 	return slices.CompactFunc(out, slices.Equal[[]string])
 }

@@ -24,14 +24,14 @@ type Value struct{ v ref.Val }
 func (v Value) Absent() bool { return v.v == nil }
 
 // String is the value for a person: a text in quotes, a day as 2026-10-15.
-func (v Value) String() string { return show(v.v) }
+func (v Value) String() string { return shower{}.show(v.v) }
 
 // Plain is String without the quotes around a text, for words and reasons.
 func (v Value) Plain() string {
 	if s, ok := v.v.(types.String); ok {
 		return string(s)
 	}
-	return show(v.v)
+	return v.String()
 }
 
 // TextValue is a text.
@@ -240,12 +240,18 @@ type absentError struct{ place string }
 
 func (e *absentError) Error() string { return e.place + " has no value" }
 
-// show is a value for a person.
-func show(v ref.Val) string {
+// A shower writes values for a person; hide, if set, takes out of a text what
+// must not be shown.
+type shower struct{ hide func(string) string }
+
+func (s shower) show(v ref.Val) string {
 	switch v := v.(type) {
 	case nil:
 		return "absent"
 	case types.String:
+		if s.hide != nil {
+			v = types.String(s.hide(string(v)))
+		}
 		return quote(string(v))
 	case *number:
 		return v.String()
@@ -262,7 +268,7 @@ func show(v ref.Val) string {
 	case *object:
 		return "an object"
 	default:
-		return showList(v)
+		return s.list(v)
 	}
 }
 
@@ -290,7 +296,7 @@ func showDuration(d time.Duration) string {
 
 const mostShown = 20 // items of a list
 
-func showList(v ref.Val) string {
+func (s shower) list(v ref.Val) string {
 	list, ok := v.Value().([]ref.Val)
 	if !ok {
 		return "a " + v.Type().TypeName()
@@ -301,7 +307,7 @@ func showList(v ref.Val) string {
 			shown = append(shown, fmt.Sprintf("and %d more", len(list)-i))
 			break
 		}
-		shown = append(shown, show(item))
+		shown = append(shown, s.show(item))
 	}
 	return "[" + strings.Join(shown, ", ") + "]"
 }
