@@ -120,7 +120,7 @@ func (f *SumFact) sql() string {
 		where = append(where, equals(name, fmt.Sprintf("?%d", i+1)))
 	}
 	if f.Since != "" {
-		selected = append(selected, "+"+quote(f.Since))
+		selected = append(selected, f.value(f.Since)) // of a date column it may be a text of any length
 		where = append(where, fmt.Sprintf("(%[1]s >= ?%[2]d COLLATE BINARY OR date(%[1]s) IS NOT %[1]s COLLATE BINARY)", quote(f.Since), len(where)+1))
 	}
 	if f.Column != "" {
