@@ -148,6 +148,7 @@ func (r *ruled) details(rule *rule, in rules.Input) []Detail {
 			// Both sides: what is made of a secret tells of it, and so does what it equals.
 			c.Left, c.Right = hidden, hidden
 		}
+		c.Left, c.Right = shortened(c.Left), shortened(c.Right)
 		d := Detail{Verdict: VerdictNo, Text: rule.Name + ": " + c.String(), Place: rule.At("require")}
 		switch c.Is {
 		case "true":
@@ -158,6 +159,15 @@ func (r *ruled) details(rule *rule, in rules.Input) []Detail {
 		out = append(out, d)
 	}
 	return out
+}
+
+// shortened is one side of a clause. A list of long texts would else stand in
+// the record once for each clause that names it.
+func shortened(side string) string {
+	if len(side) <= maxSide {
+		return side
+	}
+	return cut(side, maxSide) + "..."
 }
 
 // secret tells whether a path that a rule names leads to a secret argument, or
@@ -180,6 +190,7 @@ func (r *ruled) placeholder(in rules.Input, ref config.Ref) string {
 
 const (
 	maxPlaceholder = 500  // bytes of a value in a reason
+	maxSide        = 2000 // bytes of one side of a clause
 	maxWords       = 1000 // characters for the model; where a value makes them longer, it hears the host's own
 )
 

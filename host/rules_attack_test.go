@@ -96,3 +96,24 @@ func TestAttackSecretsInRules(t *testing.T) {
 		})
 	}
 }
+
+// What a refusal seals of its clauses does not grow with each clause that names
+// a long list.
+func TestAttackManyClausesOfALongList(t *testing.T) {
+	d := vault(t, `{"type":"array","maxItems":20,"items":{"type":"string","maxLength":500}}`, `["a"]`,
+		`has(facts.vault.barred_on) || (`+strings.Repeat(`"x" in args.s || `, 60)+`"y" in args.s)`, "t", "1")
+	h := d.openAudited(t)
+	item := strings.Repeat(`\u200b`, 500)
+	o := h.Call(t.Context(), tom(), ask("open_vault", `{"s":["`+item+strings.Repeat(`","`+item[:480], 19)+`"]}`))
+	if o.Code != codeWriteRefused {
+		t.Fatal(o.Line(), o.Reason)
+	}
+	mustDo(t, h.Close())
+	found := d.read(t, audit.Filter{Code: codeWriteRefused})
+	if len(found) != 1 {
+		t.Fatalf("%d entries", len(found))
+	}
+	if details := value(found[0], valueDetails); len(details) > 200_000 || strings.Count(details, ` in [\"`) != 61 {
+		t.Errorf("%d bytes: %.300s", len(details), details)
+	}
+}

@@ -46,10 +46,10 @@ type Fault struct {
 }
 
 func (f Fault) String() string {
-	switch f.Line {
-	case 0:
+	switch {
+	case f.Line <= 0: // -1 is the parser's own word for it
 		return f.Text
-	case 1:
+	case f.Line == 1:
 		return fmt.Sprintf("column %d: %s", f.Column, f.Text)
 	}
 	return fmt.Sprintf("line %d, column %d: %s", f.Line, f.Column, f.Text)
