@@ -68,3 +68,48 @@ func TestAttackCheapRulesOfLongValues(t *testing.T) {
 		}
 	}
 }
+
+// What is asked of something that is absent itself is an error, with has() too:
+// "no cancellation is known" does not hold of an order that is not there. And no
+// way around an absent value makes it one that holds.
+func TestAttackAbsent(t *testing.T) {
+	e, in := testEnv(t), testInput(t)
+	facts := testVars()[3].Type
+	in["facts"] = fromJSON(t, facts, `{"order":null,"refunded":0}`)
+	delete(in, "values")
+	for _, source := range []string{
+		"has(facts.order.shipped_on)",
+		"!has(facts.order.shipped_on)",
+		"!has(facts.order.shipped_on) || true",
+		"args.tags.all(t, !has(facts.order.shipped_on))",
+		"args.tags.exists(t, !has(facts.order.shipped_on))",
+		"args.tags.exists_one(t, t == 'b' && !has(facts.order.shipped_on))",
+		"args.tags.exists_one(t, t == 'a' || facts.order.status != 'x')",
+		"args.tags.sum(t, has(facts.order.shipped_on) ? 1 : 0) == 0",
+		"!has(values.limit)",
+		"!args.lines.exists(l, l.note == 'y')",
+		"!(facts.order.status == 'cancelled')",
+		"facts.order.status != 'cancelled' || facts.refunded == 0",
+		"(facts.order.status == 'cancelled') == false",
+		"!(facts.order.status in ['cancelled'])",
+		"!('x' in [facts.order.status])",
+		"(facts.order.status == 'cancelled' ? false : true)",
+		"[facts.order.status == 'cancelled', false].all(x, !x)",
+		"[true, false].exists(x, x || facts.order.status == 'x') && facts.order.status != 'y'",
+		"size([facts.order.status]) == 1",
+		"values.limit != values.limit || true",
+	} {
+		r, faults := e.Compile(source)
+		if faults != nil {
+			t.Fatal(source, faults)
+		}
+		if holds, err := r.Holds(in); holds || err == nil {
+			t.Errorf("%s: %t %v", source, holds, err)
+		}
+		for _, c := range r.Explain(in) {
+			if c.Is == "true" && len(r.clauses) == 1 {
+				t.Errorf("%s: explained as %s", source, c)
+			}
+		}
+	}
+}
