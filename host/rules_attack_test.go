@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolhost/toolhost/host/audit"
 )
@@ -115,5 +116,22 @@ func TestAttackManyClausesOfALongList(t *testing.T) {
 	}
 	if details := value(found[0], valueDetails); len(details) > 200_000 || strings.Count(details, ` in [\"`) != 61 {
 		t.Errorf("%d bytes: %.300s", len(details), details)
+	}
+}
+
+// A refusal is explained in little time, however many clauses name a long fact
+// and however many secrets there are to look for in it.
+func TestAttackManyClausesOfALongFact(t *testing.T) {
+	d := vault(t, `{"type":"array","maxItems":90,"items":{"type":"string","maxLength":20},"x-secret":true}`, `["a"]`,
+		`has(facts.vault.barred_on) || `+strings.Repeat(`facts.vault.token == "x" || `, 60)+`"y" in args.s`, strings.Repeat("é", 32_000), "1")
+	h := d.open(t)
+	var secrets []string
+	for i := range 90 {
+		secrets = append(secrets, fmt.Sprintf(`"é%08d"`, i))
+	}
+	start := time.Now()
+	o := h.Call(t.Context(), tom(), ask("open_vault", `{"s":[`+strings.Join(secrets, ",")+`]}`))
+	if took := time.Since(start); o.Code != codeWriteRefused || took > time.Second {
+		t.Errorf("%s %s after %s", o.Line(), o.Reason, took)
 	}
 }

@@ -63,7 +63,7 @@ func TestAttackCheapRulesOfLongValues(t *testing.T) {
 		}
 		start := time.Now()
 		holds, err := r.Holds(in)
-		if took := time.Since(start); !holds || err != nil || took > 250*time.Millisecond {
+		if took := time.Since(start); !holds || err != nil || took > time.Second {
 			t.Errorf("%s...: %t %v after %s, at a cost of %d", source[:40], holds, err, took, r.Cost)
 		}
 	}

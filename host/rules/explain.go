@@ -46,7 +46,7 @@ func (r *Rule) Explain(in Input) []Clause { return r.ExplainHiding(in, nil) }
 // whole as it is: of one that is cut a part would be left.
 func (r *Rule) ExplainHiding(in Input, hide func(string) string) []Clause {
 	_, details, _ := r.run(r.explainer, in) // what failed is in the state
-	show := shower{hide}.show
+	show := shower{hide, map[types.String]types.String{}}.show
 	out := make([]Clause, 0, len(r.clauses))
 	for _, c := range r.clauses {
 		shown := Clause{Text: c.text, Is: "-", Reads: c.reads}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -242,17 +241,17 @@ func (e *absentError) Error() string { return e.place + " has no value" }
 
 // A shower writes values for a person; hide, if set, takes out of a text what
 // must not be shown.
-type shower struct{ hide func(string) string }
+type shower struct {
+	hide   func(string) string
+	hidden map[types.String]types.String // what was hidden before: a fact stands in many clauses
+}
 
 func (s shower) show(v ref.Val) string {
 	switch v := v.(type) {
 	case nil:
 		return "absent"
 	case types.String:
-		if s.hide != nil {
-			v = types.String(s.hide(string(v)))
-		}
-		return quote(string(v))
+		return quote(string(s.without(v)))
 	case *number:
 		return v.String()
 	case types.Bool:
@@ -272,14 +271,30 @@ func (s shower) show(v ref.Val) string {
 	}
 }
 
+func (s shower) without(v types.String) types.String {
+	if s.hide == nil {
+		return v
+	}
+	shown, ok := s.hidden[v]
+	if !ok {
+		shown = types.String(s.hide(string(v)))
+		s.hidden[v] = shown
+	}
+	return shown
+}
+
 const mostQuoted = 200 // characters of a text
 
-// quote cuts a text that would fill a screen.
+// quote cuts a text that would fill a screen, and looks no further.
 func quote(s string) string {
-	if utf8.RuneCountInString(s) <= mostQuoted {
-		return strconv.Quote(s)
+	n := 0
+	for i := range s {
+		if n == mostQuoted {
+			return strconv.Quote(s[:i]) + "..."
+		}
+		n++
 	}
-	return strconv.Quote(string([]rune(s)[:mostQuoted])) + "..."
+	return strconv.Quote(s)
 }
 
 // showDuration writes whole days as days.
