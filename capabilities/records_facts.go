@@ -139,8 +139,16 @@ func (f *SumFact) deciding() []string {
 	return slices.Concat(f.c.Scope, f.Where)
 }
 
+// UnequalError says that what was asked for can be held against no value of a
+// column: who asked is the cause of it, not the database.
+type UnequalError struct{ Err error }
+
+func (e *UnequalError) Error() string { return e.Err.Error() }
+
+func (e *UnequalError) Unwrap() error { return e.Err }
+
 // Read gives the sum or count. The values are of the Where columns, in their
-// order; one that cannot be compared with its column exactly is an error. since
+// order; one that cannot be compared with its column exactly is an UnequalError. since
 // is a day, for Since.
 func (f *SumFact) Read(ctx context.Context, want []string, values []strictjson.Value, since string) (decimal.Number, error) {
 	var sum decimal.Number
@@ -154,7 +162,7 @@ func (f *SumFact) Read(ctx context.Context, want []string, values []strictjson.V
 	for i, name := range f.Where {
 		value, err := f.filterValue(name, values[i])
 		if err != nil {
-			return sum, err
+			return sum, &UnequalError{err}
 		}
 		bound = append(bound, value)
 	}

@@ -2,11 +2,13 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolhost/toolhost/capabilities"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/rules"
 )
@@ -80,7 +82,12 @@ func (h *Host) ruleInput(ctx context.Context, r *ruled) (rules.Input, error) {
 	var err error
 	now := h.clock()
 	if r.facts, err = r.fetchFacts(ctx, now); err != nil {
-		return nil, &Refusal{Gate: GateRules, Code: codeUnavailable, Place: r.tool.At("facts"), Reason: err.Error()}
+		code := codeUnavailable
+		var unequal *capabilities.UnequalError
+		if errors.As(err, &unequal) {
+			code = r.code()
+		}
+		return nil, &Refusal{Gate: GateRules, Code: code, Place: r.tool.At("facts"), Reason: err.Error()}
 	}
 	set := &r.tool.rules
 	args, err := rules.FromJSON(set.types["args"], r.args)

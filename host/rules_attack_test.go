@@ -135,3 +135,31 @@ func TestAttackManyClausesOfALongFact(t *testing.T) {
 		t.Errorf("%s %s after %s", o.Line(), o.Reason, took)
 	}
 }
+
+// A number that a contract lets through and that can be held
+// against no integer of a table is refused by the rules and counted: as
+// "unavailable" it would look like a fault of the host, which is not.
+func TestAttackArgumentsThatNoColumnHas(t *testing.T) {
+	config := strings.NewReplacer(`vault = { from = "vaults", key = "{session.customer}" }`, `seen = { from = "vaults", count = true, where = { tries = "{args.s}" } }`,
+		`"barred_on"]`, `"tries"]`, "REQUIRE", "facts.seen > 0", "stored is {facts.vault.token}", "{facts.seen} seen",
+		`facts = { vault = { barred_on = "x" } }, now`, `facts = { seen = 1 }, now`, `facts = { vault = { token = "t", pin = "5" } }, now`, `facts = { seen = 0 }, now`,
+		"args = '{}'", `args = '{"s":1}'`, "EXAMPLE", "1").Replace(vaultConfig) + "[session]\nrefusals = { count = 5, within = \"10m\" }\n"
+	d := newDesk(t, config)
+	d.write(t, "plugins/open_vault/contract.json", `{"name":"open_vault","description":"Opens.","inputSchema":{"type":"object","additionalProperties":false,"required":["s"],"properties":{"s":{"type":"number","minimum":0,"maximum":1e30}}},
+"outputSchema":{"type":"object","additionalProperties":false,"properties":{}}}`)
+	d.sql(t, `CREATE TABLE vaults (id TEXT NOT NULL PRIMARY KEY, tenant TEXT, token TEXT, pin TEXT, tries INTEGER); INSERT INTO vaults VALUES ('C-1', 'larkfield', '', '', 1000)`)
+	h := d.open(t)
+	for _, s := range []struct{ argument, code string }{
+		{"1000", codeApprovalUnavailable},
+		{"1e3", codeWriteRefused},
+		{"1000.0", codeWriteRefused},
+		{"9223372036854775808", codeWriteRefused},
+		{"99999999999999999999", codeWriteRefused},
+		{"7", codeWriteRefused},
+		{"1000", codeLocked},
+	} {
+		if o := h.Call(t.Context(), tom(), ask("open_vault", `{"s":`+s.argument+`}`)); o.Code != s.code {
+			t.Errorf("%s: %s %s", s.argument, o.Line(), o.Reason)
+		}
+	}
+}
