@@ -2,6 +2,7 @@ package capabilities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,6 +75,10 @@ type SumFact struct {
 	query *Statement
 }
 
+// ErrIncomparable says that a value equals none that a column can have: 1.5 and
+// an integer.
+var ErrIncomparable = errors.New("cannot be compared with its column exactly")
+
 // mostSummed is how many rows a sum may have.
 const mostSummed = 10_000
 
@@ -121,6 +126,7 @@ func (f *SumFact) sql() string {
 	}
 	if f.Since != "" {
 		selected = append(selected, f.value(f.Since)) // of a date column it may be a text of any length
+		// What is no day is read too, and is an error then: it could be of today.
 		where = append(where, fmt.Sprintf("(%[1]s >= ?%[2]d COLLATE BINARY OR date(%[1]s) IS NOT %[1]s COLLATE BINARY)", quote(f.Since), len(where)+1))
 	}
 	if f.Column != "" {
@@ -139,16 +145,8 @@ func (f *SumFact) deciding() []string {
 	return slices.Concat(f.c.Scope, f.Where)
 }
 
-// UnequalError says that what was asked for can be held against no value of a
-// column: who asked is the cause of it, not the database.
-type UnequalError struct{ Err error }
-
-func (e *UnequalError) Error() string { return e.Err.Error() }
-
-func (e *UnequalError) Unwrap() error { return e.Err }
-
 // Read gives the sum or count. The values are of the Where columns, in their
-// order; one that cannot be compared with its column exactly is an UnequalError. since
+// order; one that cannot be compared with its column is ErrIncomparable. since
 // is a day, for Since.
 func (f *SumFact) Read(ctx context.Context, want []string, values []strictjson.Value, since string) (decimal.Number, error) {
 	var sum decimal.Number
@@ -162,7 +160,7 @@ func (f *SumFact) Read(ctx context.Context, want []string, values []strictjson.V
 	for i, name := range f.Where {
 		value, err := f.filterValue(name, values[i])
 		if err != nil {
-			return sum, &UnequalError{err}
+			return sum, fmt.Errorf("%w: %w", ErrIncomparable, err)
 		}
 		bound = append(bound, value)
 	}
@@ -189,11 +187,8 @@ func (f *SumFact) add(ctx context.Context, bound []any) (sum decimal.Number, err
 		if err := rows.Scan(into...); err != nil {
 			return sum, fmt.Errorf("table %q cannot be read: %w", f.c.Table, err)
 		}
-		switch mine, err := f.mine(values, bound); {
-		case err != nil:
-			return sum, err
-		case !mine:
-			continue // what came back is held against scope and conditions again
+		if err := f.mine(values, bound); err != nil {
+			return sum, fmt.Errorf("table %q: %w", f.c.Table, err)
 		}
 		if sum, err = f.plus(sum, values[len(bound)]); err != nil {
 			return sum, fmt.Errorf("table %q: a value of column %q %w", f.c.Table, f.Column, err)
@@ -223,25 +218,27 @@ func (f *SumFact) plus(sum decimal.Number, stored any) (decimal.Number, error) {
 	return sum.Add(n)
 }
 
-// mine holds a row against what was asked for. An error says that it cannot be
-// known whether it is within the window.
-func (f *SumFact) mine(stored, bound []any) (bool, error) {
-	n := len(bound)
+// mine holds a row against what was asked for. One that the query gave and that
+// is not it is an error: to leave it out could make a sum too small.
+func (f *SumFact) mine(stored, bound []any) error {
 	if f.Since != "" {
-		n--
+		last := len(bound) - 1
+		if _, err := f.types[f.Since].appendJSON(nil, stored[last]); err != nil {
+			return fmt.Errorf("a value of column %q is no date", f.Since)
+		}
+		if day, ok := stored[last].(string); !ok || day < bound[last].(string) {
+			return errNotAsked
+		}
+		bound = bound[:last]
 	}
-	for i := range n {
+	for i := range bound {
 		if bound[i] == nil || stored[i] != bound[i] {
 			if text, ok := bound[i].(string); !ok || !same(stored[i], text) {
-				return false, nil
+				return errNotAsked
 			}
 		}
 	}
-	if f.Since == "" || stored[n] == nil {
-		return f.Since == "", nil
-	}
-	if _, err := f.types[f.Since].appendJSON(nil, stored[n]); err != nil {
-		return false, fmt.Errorf("table %q: a value of column %q %w", f.c.Table, f.Since, err)
-	}
-	return stored[n].(string) >= bound[n].(string), nil
+	return nil
 }
+
+var errNotAsked = errors.New("a row came back that was not asked for, or whose scope or where columns cannot be compared exactly")

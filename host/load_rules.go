@@ -13,6 +13,9 @@ import (
 	"github.com/toolhost/toolhost/host/rules"
 )
 
+// maxRulesCost is what all rules of a tool may cost together: about 0.1 s at worst.
+const maxRulesCost = 3 * rules.MaxCost
+
 // maxSessionText is how long a value of a session can be, in characters.
 const maxSessionText = 200
 
@@ -48,13 +51,20 @@ func (l *loader) readRules(ctx context.Context, t *tool) {
 		l.fault(t.At("rules"), "[tools.%s] rules: %v", t.Name, err)
 		return
 	}
+	sum := uint64(0)
 	for _, r := range t.Rules {
 		compiled, faults := env.Compile(r.Require)
 		for _, f := range faults {
 			l.fault(r.At("require"), "[tools.%s] rules.%s: require: %s", t.Name, r.Name, f)
 		}
+		if compiled != nil {
+			sum += compiled.Cost
+		}
 		set.rules = append(set.rules, rule{Rule: r, compiled: compiled})
 		l.placeholders(t, r)
+	}
+	if sum > maxRulesCost {
+		l.fault(t.At("rules"), "[tools.%s] rules: together they could cost %d, more than the %d that the rules of one tool may", t.Name, sum, maxRulesCost)
 	}
 	if len(l.faults) > before {
 		return
@@ -214,8 +224,11 @@ func (l *loader) conditionColumns(t *tool, f *fact) []string {
 	types := l.records[f.From].ColumnTypes()
 	for _, c := range f.Where {
 		columns = append(columns, c.Column)
-		of, ok := types[c.Column]
-		if !ok {
+		of := types[c.Column]
+		fits, comparable := map[string]rules.Kind{
+			"text": rules.Text, "date": rules.Date, "integer": rules.Number, "minor": rules.Number, "boolean": rules.Boolean,
+		}[of.Name]
+		if !comparable {
 			continue // SumFact says so
 		}
 		name, alone := argumentAlone(c.Is)
@@ -227,8 +240,7 @@ func (l *loader) conditionColumns(t *tool, f *fact) []string {
 			continue
 		}
 		arg, _ := t.rules.types["args"].Field(name)
-		fits := map[string]rules.Kind{"text": rules.Text, "date": rules.Date, "integer": rules.Number, "minor": rules.Number, "boolean": rules.Boolean}
-		if !t.contract.Requires(name) || arg.Kind != fits[of.Name] || arg.Kind == rules.Unusable {
+		if !t.contract.Requires(name) || arg.Kind != fits {
 			l.fault(c.Place, "[tools.%s] facts.%s: where.%s: {args.%s} must be a required argument of the column's type, %s", t.Name, f.Name, c.Column, name, of)
 		}
 	}

@@ -83,8 +83,7 @@ func (h *Host) ruleInput(ctx context.Context, r *ruled) (rules.Input, error) {
 	now := h.clock()
 	if r.facts, err = r.fetchFacts(ctx, now); err != nil {
 		code := codeUnavailable
-		var unequal *capabilities.UnequalError
-		if errors.As(err, &unequal) {
+		if errors.Is(err, capabilities.ErrIncomparable) { // the model's value, not the database
 			code = r.code()
 		}
 		return nil, &Refusal{Gate: GateRules, Code: code, Place: r.tool.At("facts"), Reason: err.Error()}

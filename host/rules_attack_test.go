@@ -138,10 +138,11 @@ func TestAttackManyClausesOfALongFact(t *testing.T) {
 
 // A number that a contract lets through and that can be held
 // against no integer of a table is refused by the rules and counted: as
-// "unavailable" it would look like a fault of the host, which is not.
+// "unavailable" it would look like a fault of the host, and as an absent fact a
+// model could open what a rule lets through where nothing is known.
 func TestAttackArgumentsThatNoColumnHas(t *testing.T) {
 	config := strings.NewReplacer(`vault = { from = "vaults", key = "{session.customer}" }`, `seen = { from = "vaults", count = true, where = { tries = "{args.s}" } }`,
-		`"barred_on"]`, `"tries"]`, "REQUIRE", "facts.seen > 0", "stored is {facts.vault.token}", "{facts.seen} seen",
+		`"barred_on"]`, `"tries"]`, "REQUIRE", "!has(facts.seen) || facts.seen > 0", "stored is {facts.vault.token}", "{facts.seen} seen",
 		`facts = { vault = { barred_on = "x" } }, now`, `facts = { seen = 1 }, now`, `facts = { vault = { token = "t", pin = "5" } }, now`, `facts = { seen = 0 }, now`,
 		"args = '{}'", `args = '{"s":1}'`, "EXAMPLE", "1").Replace(vaultConfig) + "[session]\nrefusals = { count = 5, within = \"10m\" }\n"
 	d := newDesk(t, config)

@@ -46,6 +46,8 @@ func testPage(t *testing.T, page string, least int, before ...string) {
 			writeFile(t, filepath.Join(dir, path), []byte(text))
 		case language == "console":
 			ran += runConsole(t, dir, text)
+		case language == "toml" && page == "README.md":
+			linesOf(t, text, "../../config.toml")
 		case language == "toml": // TestExamplesOfTheCapabilities loads it
 		case language == "go":
 			snippets = append(snippets, text)
@@ -57,6 +59,20 @@ func testPage(t *testing.T, page string, least int, before ...string) {
 	vetSnippets(t, dir, snippets)
 	if ran < least {
 		t.Errorf("only %d commands were run", ran)
+	}
+}
+
+// linesOf holds a part of a file that a page shows against the file.
+func linesOf(t *testing.T, text, path string) {
+	t.Helper()
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(text) {
+		if !strings.Contains("\n"+string(file), "\n"+line) {
+			t.Errorf("%s has no line %q", path, line)
+		}
 	}
 }
 

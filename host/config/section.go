@@ -191,7 +191,11 @@ func (s section) lengthy(key string, most int) (string, bool) {
 	if n == nil {
 		return "", false
 	}
-	return s.r.textOf(n, s.keyAt(key), most, "\n\t")
+	plain := *n
+	if text, ok := n.scalar.(string); ok {
+		plain.scalar = strings.ReplaceAll(text, "\r\n", "\n") // a Windows file means the same
+	}
+	return s.r.textOf(&plain, s.keyAt(key), most, "\n\t")
 }
 
 // textOf reads a string of at most so many characters, none of them a control

@@ -113,10 +113,13 @@ func TestTableGetsTheLineOfItsOwnHeader(t *testing.T) {
 }
 
 func TestWindowsFilesLoadTheSame(t *testing.T) {
-	good := readGood(t)
+	good := readGood(t) + ruled // with a condition of two lines
 	want, err := Parse("config.toml", []byte(good), testOptions())
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !strings.Contains(want.Tools[len(want.Tools)-1].Rules[0].Require, "\n") {
+		t.Fatal("no condition of several lines")
 	}
 	for name, data := range map[string]string{
 		"crlf":            strings.ReplaceAll(good, "\n", "\r\n"),

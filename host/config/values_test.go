@@ -55,8 +55,19 @@ func TestLongDurations(t *testing.T) {
 		want time.Duration
 		ok   bool
 	}{
-		{"14d", 14 * 24 * time.Hour, true}, {"1d12h", 36 * time.Hour, true}, {"90m", 90 * time.Minute, true}, {"1h30m5s", 90*time.Minute + 5*time.Second, true},
-		{"0s", 0, true}, {"99999d", 99999 * 24 * time.Hour, true}, {"99999d999999h", 0, false}, {"", 0, false}, {"d", 0, false}, {"1w", 0, false}, {"30m1h", 0, false}, {"100000d", 0, false}, {"1h 30m", 0, false},
+		{"14d", 14 * 24 * time.Hour, true},
+		{"1d12h", 36 * time.Hour, true},
+		{"90m", 90 * time.Minute, true},
+		{"1h30m5s", 90*time.Minute + 5*time.Second, true},
+		{"0s", 0, true},
+		{"99999d", 99999 * 24 * time.Hour, true},
+		{"99999d999999h", 0, false},
+		{"", 0, false},
+		{"d", 0, false},
+		{"1w", 0, false},
+		{"30m1h", 0, false},
+		{"100000d", 0, false},
+		{"1h 30m", 0, false},
 	} {
 		got, ok := longDuration(c.text)
 		if ok != c.ok || ok && got != c.want {

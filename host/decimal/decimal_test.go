@@ -173,9 +173,14 @@ func ExampleNumber_Sub() {
 // A quotient is written with the digits that it needs, whatever their number.
 func TestQuotientHasNoZerosAtItsEnd(t *testing.T) {
 	for _, c := range []struct{ n, by, want string }{
-		{"216.00", "8", "27"}, {"-10", "4", "-2.5"}, {"0.00", "7", "0"}, {"1e150", "1e10", "1" + strings.Repeat("0", 140)},
-		{"1", "1e-130", "1" + strings.Repeat("0", 130)}, {"-3e120", "1.5", "-2" + strings.Repeat("0", 120)},
-		{"1", "8", "0.125"}, {"1.0", strings.Repeat("1", 20), ""},
+		{"216.00", "8", "27"},
+		{"-10", "4", "-2.5"},
+		{"0.00", "7", "0"},
+		{"1e150", "1e10", "1" + strings.Repeat("0", 140)},
+		{"1", "1e-130", "1" + strings.Repeat("0", 130)},
+		{"-3e120", "1.5", "-2" + strings.Repeat("0", 120)},
+		{"1", "8", "0.125"},
+		{"1.0", strings.Repeat("1", 20), ""},
 	} {
 		n, errN := Parse(c.n)
 		by, errBy := Parse(c.by)

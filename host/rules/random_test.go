@@ -202,10 +202,10 @@ func emptyInput(t testing.TB) Input {
 // Of every rule that compiles: it costs no more than was estimated, whatever it
 // is given; it never panics; what holds came without an error; and Explain,
 // which evaluates everything, comes to the same. TOOLHOST_NIGHTLY=1 tries more.
-func TestRandomRules(t *testing.T) {
-	rounds, seed := 10_000, uint64(20261015)
+func TestCostIsNeverBelow(t *testing.T) {
+	rounds, seed := 10_000/slow, uint64(20261015)
 	if os.Getenv("TOOLHOST_NIGHTLY") != "" {
-		rounds, seed = 200_000, uint64(time.Now().UnixNano())
+		rounds, seed = 60_000, uint64(time.Now().UnixNano())
 	}
 	e := testEnv(t)
 	inputs := []Input{testInput(t), fullInput(t), emptyInput(t)}

@@ -122,6 +122,9 @@ func (r schemaReader) branches(name string, s strictjson.Value) Type {
 			}
 			out.Most = max(out.Most, t.Most)
 		}
+		if out.Kind == Unusable {
+			return unusable(severalKinds)
+		}
 		return out
 	}
 	return unusable("has no type in its schema")

@@ -53,7 +53,7 @@ func heavyRules() map[string]string {
 // However a rule spends what it may cost, it takes some forty milliseconds on a
 // slow machine; the bound leaves room for others on it.
 func TestDearestRules(t *testing.T) {
-	const most = 250 * time.Millisecond
+	const most = slow * 250 * time.Millisecond
 	e, in := heavyEnv(t)
 	for name, source := range heavyRules() {
 		t.Run(name, func(t *testing.T) {
