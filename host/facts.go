@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -28,7 +29,8 @@ type fact struct {
 // facts are those of one decision.
 type facts struct {
 	values map[string]rules.Value
-	shown  []byte // JSON, for the record: what was fetched
+	faults map[string]error // why there is no value; it is not absent then, for has() either
+	shown  []byte           // JSON, for the record: what was fetched
 }
 
 // kept is what of the facts may be stored: an argument that is a secret may
@@ -48,12 +50,18 @@ func (f facts) kept(h *hider) []byte {
 // this session cannot have, is an absent value, which refuses where a rule
 // reads it; an error says that the database could not be asked.
 func (a *asked) fetchFacts(ctx context.Context, now time.Time) (facts, error) {
-	out := facts{values: map[string]rules.Value{}, shown: []byte(`{`)}
+	out := facts{values: map[string]rules.Value{}, faults: map[string]error{}, shown: []byte(`{`)}
 	for i := range a.tool.rules.facts {
 		f := &a.tool.rules.facts[i]
 		json, value, err := f.fetch(ctx, a, now)
 		if err != nil {
-			return facts{}, fmt.Errorf("facts.%s: %w", f.Name, err)
+			err = fmt.Errorf("facts.%s: %w", f.Name, err)
+		}
+		switch {
+		case errors.Is(err, capabilities.ErrIncomparable): // the model's value, not the database
+			json, out.faults[f.Name] = []byte("null"), err
+		case err != nil:
+			return facts{}, err
 		}
 		out.values[f.Name] = value
 		if len(out.shown) > 1 {

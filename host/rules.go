@@ -2,13 +2,11 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/toolhost/toolhost/capabilities"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/rules"
 )
@@ -82,11 +80,7 @@ func (h *Host) ruleInput(ctx context.Context, r *ruled) (rules.Input, error) {
 	var err error
 	now := h.clock()
 	if r.facts, err = r.fetchFacts(ctx, now); err != nil {
-		code := codeUnavailable
-		if errors.Is(err, capabilities.ErrIncomparable) { // the model's value, not the database
-			code = r.code()
-		}
-		return nil, &Refusal{Gate: GateRules, Code: code, Place: r.tool.At("facts"), Reason: err.Error()}
+		return nil, &Refusal{Gate: GateRules, Code: codeUnavailable, Place: r.tool.At("facts"), Reason: err.Error()}
 	}
 	set := &r.tool.rules
 	args, err := rules.FromJSON(set.types["args"], r.args)
@@ -98,7 +92,7 @@ func (h *Host) ruleInput(ctx context.Context, r *ruled) (rules.Input, error) {
 		"session": rules.ObjectValue(set.types["session"], sessionField(r.session)),
 		"values":  set.values[r.session.Role],
 		"facts": rules.ObjectValue(set.types["facts"], func(field string) (rules.Value, error) {
-			return r.facts.values[field], nil
+			return r.facts.values[field], r.facts.faults[field]
 		}),
 		"now": rules.TimeValue(now),
 	}, nil
