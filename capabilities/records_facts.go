@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/toolhost/toolhost/host/decimal"
 	"github.com/toolhost/toolhost/host/strictjson"
@@ -56,6 +55,9 @@ func (f *RowFact) Read(ctx context.Context, key string, want []string) (strictjs
 	if err != nil {
 		return strictjson.Value{}, err
 	}
+	if int64(len(text)) > f.c.MaxBytes { // columns are missing, and would look like NULL
+		return strictjson.Value{}, fmt.Errorf("table %q: the columns that rules read are longer than max_bytes (%d) together", f.c.Table, f.c.MaxBytes)
+	}
 	return strictjson.Read(text, strictjson.Default(len(text)))
 }
 
@@ -72,9 +74,6 @@ type SumFact struct {
 	SumConfig
 	query *Statement
 }
-
-// dayForm is what a day looks like to SQLite.
-const dayForm = "[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]"
 
 // ErrIncomparable says that a value equals none that a column can have: 1.5 and
 // an integer.
@@ -116,7 +115,9 @@ func (f *SumFact) fits(key, column string, types ...string) error {
 }
 
 // sql selects the columns that decide, and what is summed. "+": no declared
-// type, so that a date stays its text.
+// type, so that a date stays its text. What is in a date column and is no day
+// is selected too: nobody knows whether the window has it, so that it must not
+// be left out of a sum. NULL is no day that was ever meant, and is.
 func (f *SumFact) sql() string {
 	var selected, where []string
 	for i, name := range f.deciding() {
@@ -124,10 +125,9 @@ func (f *SumFact) sql() string {
 		where = append(where, equals(name, fmt.Sprintf("?%d", i+1)))
 	}
 	if f.Since != "" {
-		selected = append(selected, "+"+quote(f.Since))
+		selected = append(selected, f.value(f.Since)) // of a date column it may be a text of any length
 		// What is no day is read too, and is an error then: it could be of today.
-		where = append(where, fmt.Sprintf("%[1]s IS NOT NULL AND (%[1]s >= ?%[2]d COLLATE BINARY OR typeof(%[1]s) <> 'text' OR %[1]s NOT GLOB '%[3]s')",
-			quote(f.Since), len(where)+1, dayForm))
+		where = append(where, fmt.Sprintf("(%[1]s >= ?%[2]d COLLATE BINARY OR date(%[1]s) IS NOT %[1]s COLLATE BINARY)", quote(f.Since), len(where)+1))
 	}
 	if f.Column != "" {
 		selected = append(selected, f.value(f.Column))
@@ -223,11 +223,10 @@ func (f *SumFact) plus(sum decimal.Number, stored any) (decimal.Number, error) {
 func (f *SumFact) mine(stored, bound []any) error {
 	if f.Since != "" {
 		last := len(bound) - 1
-		day, ok := stored[last].(string)
-		if _, err := time.Parse(time.DateOnly, day); !ok || err != nil {
+		if _, err := f.types[f.Since].appendJSON(nil, stored[last]); err != nil {
 			return fmt.Errorf("a value of column %q is no date", f.Since)
 		}
-		if day < bound[last].(string) {
+		if day, ok := stored[last].(string); !ok || day < bound[last].(string) {
 			return errNotAsked
 		}
 		bound = bound[:last]

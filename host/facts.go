@@ -29,7 +29,8 @@ type fact struct {
 // facts are those of one decision.
 type facts struct {
 	values map[string]rules.Value
-	shown  []byte // JSON, for the record: what was fetched
+	faults map[string]error // why there is no value; it is not absent then, for has() either
+	shown  []byte           // JSON, for the record: what was fetched
 }
 
 // kept is what of the facts may be stored: an argument that is a secret may
@@ -49,12 +50,18 @@ func (f facts) kept(h *hider) []byte {
 // this session cannot have, is an absent value, which refuses where a rule
 // reads it; an error says that the database could not be asked.
 func (a *asked) fetchFacts(ctx context.Context, now time.Time) (facts, error) {
-	out := facts{values: map[string]rules.Value{}, shown: []byte(`{`)}
+	out := facts{values: map[string]rules.Value{}, faults: map[string]error{}, shown: []byte(`{`)}
 	for i := range a.tool.rules.facts {
 		f := &a.tool.rules.facts[i]
 		json, value, err := f.fetch(ctx, a, now)
 		if err != nil {
-			return facts{}, fmt.Errorf("facts.%s: %w", f.Name, err)
+			err = fmt.Errorf("facts.%s: %w", f.Name, err)
+		}
+		switch {
+		case errors.Is(err, capabilities.ErrIncomparable): // the model's value, not the database
+			json, out.faults[f.Name] = []byte("null"), err
+		case err != nil:
+			return facts{}, err
 		}
 		out.values[f.Name] = value
 		if len(out.shown) > 1 {
@@ -91,10 +98,7 @@ func (f *fact) fetch(ctx context.Context, a *asked, now time.Time) ([]byte, rule
 		return none, rules.Value{}, nil
 	}
 	sum, err := f.sum.Read(ctx, want, conditions, f.since(now))
-	switch {
-	case errors.Is(err, capabilities.ErrIncomparable): // the model's value, not the database
-		return none, rules.Value{}, nil
-	case err != nil:
+	if err != nil {
 		return nil, rules.Value{}, err
 	}
 	return []byte(sum.String()), rules.NumberValue(sum), nil
@@ -124,7 +128,9 @@ func (f *fact) since(now time.Time) string {
 	if f.Within.Column == "" {
 		return ""
 	}
-	return now.In(f.zone).AddDate(0, 0, 1-f.Within.Days).Format(time.DateOnly)
+	y, m, d := now.In(f.zone).Date()
+	// Counted in UTC: in the zone this hour may not be there on that day.
+	return time.Date(y, m, d+1-f.Within.Days, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 }
 
 // conditions are the values of a sum's where, in the order of the config.

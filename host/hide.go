@@ -2,6 +2,7 @@ package host
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/strictjson"
@@ -42,8 +43,9 @@ func newHider(secrets []string) *hider {
 		if h.withhold {
 			break
 		}
-		quoted := string(strictjson.AppendString(nil, secret)) // as a guest's JSON has it
-		for _, text := range append(strings.Split(secret, "\n"), secret, quoted[1:len(quoted)-1]) {
+		inJSON := string(strictjson.AppendString(nil, secret)) // as a guest has it
+		inGo := strconv.Quote(secret)                          // as an explanation has it
+		for _, text := range append(strings.Split(secret, "\n"), secret, inJSON[1:len(inJSON)-1], inGo[1:len(inGo)-1]) {
 			if seen[text] {
 				continue
 			}

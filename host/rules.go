@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,6 +20,7 @@ import (
 type ruled struct {
 	asked
 	facts facts
+	hide  *hider // of the secret arguments
 }
 
 // ruleset is what the host holds of a tool's rules; load_rules.go makes it.
@@ -36,7 +38,7 @@ type rule struct {
 }
 
 func (h *Host) checkRules(ctx context.Context, a asked, rec *Record) (ruled, error) {
-	r := ruled{asked: a}
+	r := ruled{asked: a, hide: rec.hide}
 	if len(a.tool.rules.rules) == 0 {
 		a.trail.none(GateRules, "no rules")
 		return r, nil
@@ -90,7 +92,7 @@ func (h *Host) ruleInput(ctx context.Context, r *ruled) (rules.Input, error) {
 		"session": rules.ObjectValue(set.types["session"], sessionField(r.session)),
 		"values":  set.values[r.session.Role],
 		"facts": rules.ObjectValue(set.types["facts"], func(field string) (rules.Value, error) {
-			return r.facts.values[field], nil
+			return r.facts.values[field], r.facts.faults[field]
 		}),
 		"now": rules.TimeValue(now),
 	}, nil
@@ -141,7 +143,12 @@ func (r *ruled) code() string {
 // details are the clauses of a rule with the values on both sides.
 func (r *ruled) details(rule *rule, in rules.Input) []Detail {
 	var out []Detail
-	for _, c := range rule.compiled.Explain(in) {
+	for _, c := range rule.compiled.ExplainHiding(in, r.hide.line) {
+		if slices.ContainsFunc(c.Reads, r.secret) && c.Sign != "" {
+			// Both sides: what is made of a secret tells of it, and so does what it equals.
+			c.Left, c.Right = hidden, hidden
+		}
+		c.Left, c.Right = shortened(c.Left), shortened(c.Right)
 		d := Detail{Verdict: VerdictNo, Text: rule.Name + ": " + c.String(), Place: rule.At("require")}
 		switch c.Is {
 		case "true":
@@ -154,6 +161,21 @@ func (r *ruled) details(rule *rule, in rules.Input) []Detail {
 	return out
 }
 
+// shortened is one side of a clause. A list of long texts would else stand in
+// the record once for each clause that names it.
+func shortened(side string) string {
+	if len(side) <= maxSide {
+		return side
+	}
+	return cut(side, maxSide) + "..."
+}
+
+// secret tells whether a path that a rule names leads to a secret argument, or
+// to what holds one.
+func (r *ruled) secret(path []string) bool {
+	return len(path) > 1 && path[0] == string(config.SpaceArgs) && r.tool.contract.Secret(path[1])
+}
+
 // placeholder is a value as a reason names it.
 func (r *ruled) placeholder(in rules.Input, ref config.Ref) string {
 	v, err := r.resolve(in, ref)
@@ -163,11 +185,12 @@ func (r *ruled) placeholder(in rules.Input, ref config.Ref) string {
 	case v.Absent():
 		return "(absent)"
 	}
-	return cut(v.Plain(), maxPlaceholder)
+	return cut(r.hide.line(v.Plain()), maxPlaceholder)
 }
 
 const (
 	maxPlaceholder = 500  // bytes of a value in a reason
+	maxSide        = 2000 // bytes of one side of a clause
 	maxWords       = 1000 // characters for the model; where a value makes them longer, it hears the host's own
 )
 

@@ -74,7 +74,7 @@ func undecidedCases() map[string]payCase {
 			facts: payPoints, condition: "facts.spent == 10000", passes: true,
 			sql: "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 10000) INSERT INTO points SELECT 'p' || i, 'x', 1 FROM n",
 		},
-		"where-by-a-fraction-of-an-integer": {facts: payWhere, condition: "facts.spent == 0", args: `{"order_id":"LK-500000","amount":5.5}`, reason: "facts.spent has no value"},
+		"where-by-a-fraction-of-an-integer": {facts: payWhere, condition: "facts.spent == 0", args: `{"order_id":"LK-500000","amount":5.5}`, reason: "cannot be compared with its column exactly"},
 		"where-by-an-integer":               {facts: payWhere, condition: "facts.spent == 1", args: `{"order_id":"LK-500000","amount":5}`, sql: "INSERT INTO points VALUES ('a','x',5),('b','x',6)", passes: true},
 		"column-that-is-not-what-it-says":   {facts: payOrder, condition: "facts.order.total > 0", sql: "UPDATE orders SET total = 'many'", unavailable: true, reason: "no decimal"},
 	}

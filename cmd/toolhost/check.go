@@ -43,7 +43,7 @@ exit     0 nothing is wrong, 2 something is`,
 					fmt.Fprintf(c.stdout, "  fact     %s\n", clean(fact))
 				}
 				for _, rule := range r.Rules {
-					fmt.Fprintf(c.stdout, "  rule     %s: %s   %s\n", rule.Name, clean(oneLine(rule.Require)), rule.Place.Where())
+					fmt.Fprintf(c.stdout, "  rule     %s: %s   %s\n", rule.Name, shownRule(rule.Require), rule.Place.Where())
 					fmt.Fprintf(c.stdout, "           costs at most %d of %d; %s as expected\n", rule.Cost, rules.MaxCost, count(rule.Examples, "example"))
 				}
 				if len(r.Codes) > 0 {
@@ -67,6 +67,19 @@ exit     0 nothing is wrong, 2 something is`,
 			return nil
 		},
 	}
+}
+
+// shownRule is a condition in one line, unless it could hold a comment, which
+// would seem to go on to the end of it.
+func shownRule(s string) string {
+	if !strings.Contains(s, "//") {
+		return clean(oneLine(s))
+	}
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimSpace(s), "\n") {
+		lines = append(lines, clean(oneLine(line)))
+	}
+	return strings.Join(lines, "\n           ")
 }
 
 // oneLine is a condition of several lines in one.

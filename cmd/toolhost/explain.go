@@ -54,7 +54,7 @@ func (c *cli) explain(ctx context.Context, who sessionFlags, tool, args string, 
 	defer h.Close()
 	o, answers := h.Explain(ctx, s, p, all)
 	if asJSON {
-		_, _ = c.stdout.Write(append(explanationJSON(o, answers), '\n')) // the sink remembers an error
+		_, _ = c.stdout.Write(append(cleanJSON(explanationJSON(o, answers)), '\n')) // the sink remembers an error
 		return statusOf(o)
 	}
 	c.printProposal(h, p, s)

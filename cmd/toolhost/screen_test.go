@@ -44,6 +44,20 @@ func TestCleanEscapesWhatMovesACursor(t *testing.T) {
 	}
 }
 
+// What stands behind a comment is not shown as if it were part of it.
+func TestShownRule(t *testing.T) {
+	for rule, want := range map[string]string{
+		"args.a\n  &&  args.b\n":                       "args.a && args.b",
+		"args.a // at most\n || session.role == \"x\"": "args.a // at most\n           || session.role == \"x\"",
+		`args.url.startsWith("https://")`:              `args.url.startsWith("https://")`,
+		"args.a // \u202e\n || true":                   "args.a // \\u202e\n           || true",
+	} {
+		if got := shownRule(rule); got != want {
+			t.Errorf("%q became %q, want %q", rule, got, want)
+		}
+	}
+}
+
 func TestCleanJSONKeepsTheValue(t *testing.T) {
 	for _, text := range []string{"plain é", "a\x1b[2Jb\u202e\u0085\u2028", "\U000e0041 tag", "\x7f", "\"\\\n"} {
 		line := cleanJSON(strictjson.AppendString(nil, text))

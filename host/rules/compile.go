@@ -46,10 +46,10 @@ type Fault struct {
 }
 
 func (f Fault) String() string {
-	switch f.Line {
-	case 0:
+	switch {
+	case f.Line <= 0: // -1 is the parser's own word for it
 		return f.Text
-	case 1:
+	case f.Line == 1:
 		return fmt.Sprintf("column %d: %s", f.Column, f.Text)
 	}
 	return fmt.Sprintf("line %d, column %d: %s", f.Line, f.Column, f.Text)
@@ -111,6 +111,7 @@ func (e *Env) Compile(source string) (*Rule, []Fault) {
 		return nil, []Fault{{Text: err.Error()}}
 	}
 	c.unusable()
+	c.shadows()
 	if len(c.faults) > 0 {
 		return nil, c.faults
 	}
@@ -123,7 +124,7 @@ func (e *Env) Compile(source string) (*Rule, []Fault) {
 	if len(c.faults) > 0 {
 		return nil, c.faults
 	}
-	r := &Rule{Source: source, Reads: c.reads(), constants: c.constants, clauses: c.clauses()}
+	r := &Rule{Source: source, Reads: c.readsOf(c.tree.Expr()), constants: c.constants, clauses: c.clauses()}
 	c.strict()
 	if fault := c.plan(env, checked, r); fault != nil {
 		return nil, []Fault{*fault}
@@ -218,6 +219,21 @@ func (c *compiler) unusable() {
 	})
 }
 
+// shadows refuses a loop whose variable has the name of a variable of the Env.
+// In it ".facts" would still be the outer one, and Reads would tell neither
+// apart: what a rule reads must be known from its text.
+func (c *compiler) shadows() {
+	c.visit(func(e ast.Expr) {
+		if e.Kind() != ast.ComprehensionKind {
+			return
+		}
+		name := e.AsComprehension().IterVar()
+		if slices.ContainsFunc(c.vars, func(f Field) bool { return f.Name == name }) {
+			c.fault(e, "a loop cannot call its items %s, which is the name of something else here", name)
+		}
+	})
+}
+
 func (c *compiler) typeAt(path []string) (Type, bool) {
 	return (&estimator{vars: c.vars}).typeAt(path)
 }
@@ -263,15 +279,15 @@ func holdsObject(t *types.Type) bool {
 	return t.Kind() == types.StructKind || slices.ContainsFunc(t.Parameters(), holdsObject)
 }
 
-// reads gives every path that begins at a variable. There is no other way to
-// an object's member, see types.
-func (c *compiler) reads() [][]string {
+// readsOf gives every path in an expression that begins at a variable. There is
+// no other way to an object's member, see types.
+func (c *compiler) readsOf(e ast.Expr) [][]string {
 	var out [][]string
-	c.visit(func(e ast.Expr) {
+	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
 		if path, ok := pathOf(e); ok && c.constants[path[0]] == nil {
 			out = append(out, path)
 		}
-	})
+	}))
 	slices.SortFunc(out, slices.Compare[[]string])
 	return slices.CompactFunc(out, slices.Equal[[]string])
 }

@@ -156,10 +156,36 @@ func (e *estimator) costOf(overload string, sizes []uint64) uint64 {
 
 // CallCost implements cost.ActualCostEstimator.
 func (e *estimator) CallCost(name, overload string, args []ref.Val, _ ref.Val) *uint64 {
+	if c, ok := costOfTexts(overload, args); ok {
+		return &c
+	}
 	sizes := make([]uint64, len(args))
 	for i, a := range args {
 		sizes[i] = sizeOf(a)
 	}
 	c := e.costOf(overload, sizes)
 	return &c
+}
+
+// costOfTexts is the cost of what stops where one of two texts ends. It counts
+// no further either: to count a long text would take longer than to compare it.
+func costOfTexts(overload string, args []ref.Val) (uint64, bool) {
+	switch overload {
+	case overloads.Equals, overloads.NotEquals, "text_starts_with", "text_ends_with":
+	default:
+		return 0, false
+	}
+	a, ok := args[0].(types.String)
+	b, both := args[1].(types.String)
+	if !ok || !both {
+		return 0, false
+	}
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	n := utf8.RuneCountInString(string(a))
+	if most := n * utf8.UTFMax; len(b) < most { // else b is no shorter
+		n = min(n, utf8.RuneCountInString(string(b)))
+	}
+	return shorter([]uint64{uint64(n), uint64(n)}), true
 }

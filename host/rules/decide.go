@@ -42,7 +42,7 @@ func (r *Rule) run(p cel.Program, in Input) (ref.Val, *cel.EvalDetails, error) {
 	}
 	v, details, err := p.Eval(&activation{input: in, constants: r.constants})
 	if err == nil && v != types.True && v != types.False {
-		err = fmt.Errorf("gave %s", show(v))
+		err = fmt.Errorf("gave %s", shower{}.show(v))
 	}
 	return v, details, err
 }

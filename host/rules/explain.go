@@ -17,6 +17,7 @@ type clause struct {
 	id          int64
 	operator    string // "<="; "": it has no sides
 	left, right int64
+	reads       [][]string
 }
 
 // Clause is one clause with its values at one decision.
@@ -25,7 +26,8 @@ type Clause struct {
 	Left  string // the value of its left side; "" where it has no sides
 	Sign  string // between the sides
 	Right string
-	Is    string // "true", "false", "error: ...", or "-" where it was not needed
+	Is    string     // "true", "false", "error: ...", or "-" where it was not needed
+	Reads [][]string // the paths that it names, as Rule.Reads
 }
 
 // String shows a clause with its values: "args.amount <= 100: 120.00 <= 100".
@@ -38,11 +40,16 @@ func (c Clause) String() string {
 
 // Explain gives the rule's clauses with the values on both sides, each
 // evaluated, whether it was needed or not. It costs more than Holds does.
-func (r *Rule) Explain(in Input) []Clause {
+func (r *Rule) Explain(in Input) []Clause { return r.ExplainHiding(in, nil) }
+
+// ExplainHiding is Explain with what must not be shown taken out of each text,
+// whole as it is: of one that is cut a part would be left.
+func (r *Rule) ExplainHiding(in Input, hide func(string) string) []Clause {
 	_, details, _ := r.run(r.explainer, in) // what failed is in the state
+	show := shower{hide, map[types.String]types.String{}}.show
 	out := make([]Clause, 0, len(r.clauses))
 	for _, c := range r.clauses {
-		shown := Clause{Text: c.text, Is: "-"}
+		shown := Clause{Text: c.text, Is: "-", Reads: c.reads}
 		if details != nil && details.State() != nil {
 			value := func(id int64) string {
 				if v, ok := details.State().Value(id); ok {
@@ -85,11 +92,11 @@ func (c *compiler) clauses() []clause {
 			}
 			if sign, ok := signs[call.FunctionName()]; ok {
 				args := call.Args()
-				out = append(out, clause{text: text(e), id: e.ID(), operator: sign, left: args[0].ID(), right: args[1].ID()})
+				out = append(out, clause{text: text(e), id: e.ID(), operator: sign, left: args[0].ID(), right: args[1].ID(), reads: c.readsOf(e)})
 				return
 			}
 		}
-		out = append(out, clause{text: text(e), id: e.ID()})
+		out = append(out, clause{text: text(e), id: e.ID(), reads: c.readsOf(e)})
 	}
 	walk(c.tree.Expr())
 	return out

@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-	"unicode/utf8"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -23,14 +23,14 @@ type Value struct{ v ref.Val }
 func (v Value) Absent() bool { return v.v == nil }
 
 // String is the value for a person: a text in quotes, a day as 2026-10-15.
-func (v Value) String() string { return show(v.v) }
+func (v Value) String() string { return shower{}.show(v.v) }
 
 // Plain is String without the quotes around a text, for words and reasons.
 func (v Value) Plain() string {
 	if s, ok := v.v.(types.String); ok {
 		return string(s)
 	}
-	return show(v.v)
+	return v.String()
 }
 
 // TextValue is a text.
@@ -80,17 +80,42 @@ func FromJSON(t Type, v strictjson.Value) (Value, error) {
 	case t.Kind == List && v.Kind() == strictjson.Array:
 		return listFromJSON(t, v)
 	case t.Kind == Object && v.Kind() == strictjson.Object:
-		return ObjectValue(t, func(field string) (Value, error) {
-			of, _ := t.Field(field)
-			member, _ := v.Get(field)
-			value, err := FromJSON(of, member)
-			if err != nil {
-				return Value{}, fmt.Errorf("%s %w", field, err)
-			}
-			return value, nil
-		}), nil
+		return ObjectValue(t, (&members{of: t, in: v}).get), nil
 	}
 	return Value{}, misfit
+}
+
+// members converts the members of a JSON object when they are first read, and
+// each once: a rule can ask for a long list in a loop, and pays for its name.
+type members struct {
+	of Type
+	in strictjson.Value
+
+	mu   sync.Mutex
+	read map[string]converted
+}
+
+type converted struct {
+	value Value
+	err   error
+}
+
+func (m *members) get(field string) (Value, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, ok := m.read[field]
+	if !ok {
+		of, _ := m.of.Field(field)
+		member, _ := m.in.Get(field)
+		if c.value, c.err = FromJSON(of, member); c.err != nil {
+			c = converted{err: fmt.Errorf("%s %w", field, c.err)}
+		}
+		if m.read == nil {
+			m.read = map[string]converted{}
+		}
+		m.read[field] = c
+	}
+	return c.value, c.err
 }
 
 func listFromJSON(t Type, v strictjson.Value) (Value, error) {
@@ -214,13 +239,19 @@ type absentError struct{ place string }
 
 func (e *absentError) Error() string { return e.place + " has no value" }
 
-// show is a value for a person.
-func show(v ref.Val) string {
+// A shower writes values for a person; hide, if set, takes out of a text what
+// must not be shown.
+type shower struct {
+	hide   func(string) string
+	hidden map[types.String]types.String // what was hidden before: a fact stands in many clauses
+}
+
+func (s shower) show(v ref.Val) string {
 	switch v := v.(type) {
 	case nil:
 		return "absent"
 	case types.String:
-		return quote(string(v))
+		return quote(string(s.without(v)))
 	case *number:
 		return v.String()
 	case types.Bool:
@@ -236,18 +267,34 @@ func show(v ref.Val) string {
 	case *object:
 		return "an object"
 	default:
-		return showList(v)
+		return s.list(v)
 	}
+}
+
+func (s shower) without(v types.String) types.String {
+	if s.hide == nil {
+		return v
+	}
+	shown, ok := s.hidden[v]
+	if !ok {
+		shown = types.String(s.hide(string(v)))
+		s.hidden[v] = shown
+	}
+	return shown
 }
 
 const mostQuoted = 200 // characters of a text
 
-// quote cuts a text that would fill a screen.
+// quote cuts a text that would fill a screen, and looks no further.
 func quote(s string) string {
-	if utf8.RuneCountInString(s) <= mostQuoted {
-		return strconv.Quote(s)
+	n := 0
+	for i := range s {
+		if n == mostQuoted {
+			return strconv.Quote(s[:i]) + "..."
+		}
+		n++
 	}
-	return strconv.Quote(string([]rune(s)[:mostQuoted])) + "..."
+	return strconv.Quote(s)
 }
 
 // showDuration writes whole days as days.
@@ -264,7 +311,7 @@ func showDuration(d time.Duration) string {
 
 const mostShown = 20 // items of a list
 
-func showList(v ref.Val) string {
+func (s shower) list(v ref.Val) string {
 	list, ok := v.Value().([]ref.Val)
 	if !ok {
 		return "a " + v.Type().TypeName()
@@ -275,7 +322,7 @@ func showList(v ref.Val) string {
 			shown = append(shown, fmt.Sprintf("and %d more", len(list)-i))
 			break
 		}
-		shown = append(shown, show(item))
+		shown = append(shown, s.show(item))
 	}
 	return "[" + strings.Join(shown, ", ") + "]"
 }
