@@ -115,13 +115,29 @@ func detailsJSON(answers []Answer) []byte {
 			b = appendMember(append(b, '{'), "gate", a.Gate.String())
 			b = appendMember(b, "verdict", string(d.Verdict))
 			b = appendMember(b, "text", d.Text)
-			b = append(appendMember(b, "place", plainPlace(d.Place)), '}')
+			b = append(appendClauses(appendMember(b, "place", plainPlace(d.Place)), d.Clauses), '}')
 		}
 	}
 	if n == 0 {
 		return nil
 	}
 	return append(b, ']')
+}
+
+// appendClauses adds the clauses of a rule to an object that is not closed yet.
+func appendClauses(b []byte, clauses []Clause) []byte {
+	for i, c := range clauses {
+		if i == 0 {
+			b = append(b, `,"clauses":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = append(appendMember(appendMember(append(b, '{'), "is", c.Is), "text", c.Text), '}')
+	}
+	if len(clauses) > 0 {
+		b = append(b, ']')
+	}
+	return b
 }
 
 // maxRequests is how many requests of a guest are sealed one by one; the log

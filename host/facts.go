@@ -29,7 +29,7 @@ type fact struct {
 // facts are those of one decision.
 type facts struct {
 	values map[string]rules.Value
-	faults map[string]error // why there is no value; it is not absent then, for has() either
+	faults map[string]error // why there is no value: an Absence, or what no has() may pass over
 	shown  []byte           // JSON, for the record: what was fetched
 }
 
@@ -54,7 +54,12 @@ func (a *asked) fetchFacts(ctx context.Context, now time.Time) (facts, error) {
 	for i := range a.tool.rules.facts {
 		f := &a.tool.rules.facts[i]
 		json, value, err := f.fetch(ctx, a, now)
-		if err != nil {
+		var absent *rules.Absence
+		switch {
+		case errors.As(err, &absent):
+			out.faults[f.Name] = err
+			err = nil
+		case err != nil:
 			err = fmt.Errorf("facts.%s: %w", f.Name, err)
 		}
 		switch {
@@ -79,23 +84,26 @@ func (f *fact) fetch(ctx context.Context, a *asked, now time.Time) ([]byte, rule
 	none := []byte("null")
 	want, absent := f.of.scope(a.session)
 	if absent != nil {
-		return none, rules.Value{}, nil
+		return none, rules.Value{}, &rules.Absence{Why: "the session has no value for " + absent.Is.String()}
 	}
 	if f.row != nil {
 		key, ok := f.Key.Render(a.textOf)
 		if !ok {
-			return none, rules.Value{}, nil
+			return none, rules.Value{}, &rules.Absence{Why: "the session has no value for " + f.Key.String()}
 		}
 		row, err := f.row.Read(ctx, key, want)
-		if err != nil || row.Kind() == strictjson.Nothing {
+		switch {
+		case err != nil:
 			return none, rules.Value{}, err
+		case row.Kind() == strictjson.Nothing:
+			return none, rules.Value{}, &rules.Absence{Why: "no row of " + f.of.name + " that this session may see has the key"}
 		}
 		value, err := rules.FromJSON(f.typ, row)
 		return row.AppendJSON(nil), value, err
 	}
-	conditions, ok := f.conditions(a)
-	if !ok {
-		return none, rules.Value{}, nil
+	conditions, lacks := f.conditions(a)
+	if lacks != "" {
+		return none, rules.Value{}, &rules.Absence{Why: "the session has no value for " + lacks}
 	}
 	sum, err := f.sum.Read(ctx, want, conditions, f.since(now))
 	if err != nil {
@@ -133,25 +141,25 @@ func (f *fact) since(now time.Time) string {
 	return time.Date(y, m, d+1-f.Within.Days, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 }
 
-// conditions are the values of a sum's where, in the order of the config.
-func (f *fact) conditions(a *asked) ([]strictjson.Value, bool) {
-	var out []strictjson.Value
+// conditions are the values of a sum's where, in the order of the config, or the
+// first that there is none for.
+func (f *fact) conditions(a *asked) (values []strictjson.Value, lacks string) {
 	for _, c := range f.Where {
 		if name, ok := argumentAlone(c.Is); ok {
 			value, there := a.args.Get(name)
 			if !there {
-				return nil, false
+				return nil, c.Is.String()
 			}
-			out = append(out, value)
+			values = append(values, value)
 			continue
 		}
 		text, ok := c.Is.Render(a.textOf)
 		if !ok {
-			return nil, false
+			return nil, c.Is.String()
 		}
-		out = append(out, strictjson.Text(text))
+		values = append(values, strictjson.Text(text))
 	}
-	return out, true
+	return values, ""
 }
 
 // argumentAlone is the x of a template that is {args.x} and nothing else.

@@ -78,7 +78,7 @@ func (l *loader) readRules(ctx context.Context, t *tool) {
 }
 
 func (l *loader) sessionType() rules.Type {
-	t := rules.Type{Kind: rules.Object, Name: "session"}
+	t := rules.Type{Kind: rules.Object, Name: "session", Lacks: "the session does not have it"}
 	for _, name := range append([]string{"id", "subject", "tenant", "role"}, l.host.config.Attributes...) {
 		t.Fields = append(t.Fields, rules.Field{Name: name, Type: rules.Type{Kind: rules.Text, Most: maxSessionText}})
 	}
@@ -143,7 +143,7 @@ func (l *loader) capability(name string) *config.Capability {
 
 // rowType is a row as rules see it: every column that may leave.
 func rowType(name string, records *capabilities.Records) rules.Type {
-	t := rules.Type{Kind: rules.Object, Name: name}
+	t := rules.Type{Kind: rules.Object, Name: name, Lacks: "it is NULL"}
 	types := records.ColumnTypes()
 	for _, column := range records.Columns() {
 		of := rules.Type{Kind: map[string]rules.Kind{

@@ -49,27 +49,25 @@ func (h *Host) checkRules(ctx context.Context, a asked, rec *Record) (ruled, err
 	}
 	rec.Facts = r.facts.kept(rec.hide)
 	var held []string
-	var all []Detail
+	var said []Detail
 	var first *Refusal
 	for i := range a.tool.rules.rules {
 		rule := &a.tool.rules.rules[i]
 		refused := r.decide(rule, in)
+		said = append(said, r.detail(rule, in, refused))
 		if refused != nil && first == nil {
 			first = refused
 		}
 		if first != nil && !a.trail.full {
-			return ruled{}, first
-		}
-		if a.trail.full {
-			all = append(all, r.details(rule, in)...)
+			break
 		}
 		held = append(held, rule.Name)
 	}
 	if first != nil {
-		first.details = all
+		first.details = said
 		return ruled{}, first
 	}
-	a.trail.ok(GateRules, count(len(held), "rule")+", true: "+strings.Join(held, ", "), all...)
+	a.trail.ok(GateRules, count(len(held), "rule")+", true: "+strings.Join(held, ", "), said...)
 	return r, nil
 }
 
@@ -114,21 +112,33 @@ func (r *ruled) decide(rule *rule, in rules.Input) *Refusal {
 	if holds && err == nil {
 		return nil
 	}
-	reason := rule.Name
-	if text, ok := rule.Reason.Render(func(ref config.Ref) (string, bool) { return r.placeholder(in, ref), true }); ok {
-		reason += ": " + text
-	}
+	refusal := &Refusal{Gate: GateRules, Code: r.code(), Place: rule.At("require"), Reason: rule.Name}
 	if err != nil {
-		reason += ": it could not be decided: " + err.Error()
+		// The rule's own texts say that it is false, which nobody knows.
+		refusal.Reason += " could not be decided: " + err.Error()
+		return refusal
+	}
+	if text, ok := rule.Reason.Render(func(ref config.Ref) (string, bool) { return r.placeholder(in, ref), true }); ok {
+		refusal.Reason += ": " + text
+	} else {
+		refusal.Reason += r.untrue(rule, in)
 	}
 	words, _ := rule.Words.Render(func(ref config.Ref) (string, bool) { return r.word(in, ref) })
-	if utf8.RuneCountInString(words) > maxWords {
-		words = ""
+	if utf8.RuneCountInString(words) <= maxWords {
+		refusal.words = words
 	}
-	return &Refusal{
-		Gate: GateRules, Code: r.code(), Place: rule.At("require"), Reason: reason, words: words,
-		details: r.details(rule, in),
+	return refusal
+}
+
+// untrue is the reason of a rule that gives none: its clauses that are false.
+func (r *ruled) untrue(rule *rule, in rules.Input) string {
+	text := ""
+	for _, c := range r.clauses(rule, in) {
+		if c.Is == "false" {
+			text += ": " + cut(c.Text, maxPlaceholder)
+		}
 	}
+	return text
 }
 
 // code is what a refusal by rules is called: of a write it says that nothing
@@ -140,23 +150,24 @@ func (r *ruled) code() string {
 	return codeRuleRefused
 }
 
-// details are the clauses of a rule with the values on both sides.
-func (r *ruled) details(rule *rule, in rules.Input) []Detail {
-	var out []Detail
+// detail is what a rule said, with its clauses and the values on both sides.
+func (r *ruled) detail(rule *rule, in rules.Input, refused *Refusal) Detail {
+	d := Detail{Verdict: VerdictOK, Text: rule.Name, Place: rule.At("require"), Clauses: r.clauses(rule, in)}
+	if refused != nil {
+		d.Verdict = VerdictNo
+	}
+	return d
+}
+
+func (r *ruled) clauses(rule *rule, in rules.Input) []Clause {
+	var out []Clause
 	for _, c := range rule.compiled.ExplainHiding(in, r.hide.line) {
-		if slices.ContainsFunc(c.Reads, r.secret) && c.Sign != "" {
+		if slices.ContainsFunc(c.Reads, r.secret) && c.Left != "" {
 			// Both sides: what is made of a secret tells of it, and so does what it equals.
 			c.Left, c.Right = hidden, hidden
 		}
 		c.Left, c.Right = shortened(c.Left), shortened(c.Right)
-		d := Detail{Verdict: VerdictNo, Text: rule.Name + ": " + c.String(), Place: rule.At("require")}
-		switch c.Is {
-		case "true":
-			d.Verdict = VerdictOK
-		case "-":
-			d.Verdict = VerdictNone
-		}
-		out = append(out, d)
+		out = append(out, Clause{Is: c.Is, Text: c.String()})
 	}
 	return out
 }

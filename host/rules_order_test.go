@@ -41,7 +41,11 @@ func TestFirstRuleIsTheOne(t *testing.T) {
 				}
 				return
 			}
-			if string(o.Result) != fmt.Sprintf(`{"ok":false,"error":"Rule %d."}`, c.want) {
+			words := fmt.Sprintf("Rule %d.", c.want)
+			if c.rules[c.want-1] == err { // the rule's words say that it is false, which nobody knows
+				words = wordsRules
+			}
+			if string(o.Result) != `{"ok":false,"error":"`+words+`"}` {
 				t.Errorf("the model gets %s", o.Result)
 			}
 			records := d.recorder.Records()

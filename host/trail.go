@@ -30,8 +30,15 @@ type Detail struct {
 	Verdict Verdict
 	Text    string // with the values on both sides
 	Place   config.Place
+	Clauses []Clause // of a rule
 
 	others bool // it may show what is another's: for who asks now, never for the record
+}
+
+// Clause is a part of a rule that is true or false by itself.
+type Clause struct {
+	Is   string // true, false or error; "-" where it was not needed
+	Text string // with the values on both sides
 }
 
 // A trail gathers the gates' answers.
@@ -71,7 +78,11 @@ func (t *trail) hide(h *hider) {
 		a := &t.answers[i]
 		a.Text = h.line(a.Text)
 		for j := range a.Details {
-			a.Details[j].Text = h.line(a.Details[j].Text)
+			d := &a.Details[j]
+			d.Text = h.line(d.Text)
+			for k := range d.Clauses {
+				d.Clauses[k].Text = h.line(d.Clauses[k].Text)
+			}
 		}
 	}
 }

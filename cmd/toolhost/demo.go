@@ -155,7 +155,7 @@ func (c *cli) decideCases(ctx context.Context, h *host.Host, f *caseFile) (same 
 		before := h.Stats().Instances[call.Tool]
 		o, answers := h.Trace(ctx, s, p)
 		c.printProposal(h, p, s)
-		c.printAnswers(answers, false)
+		c.printAnswers(answers, false, false)
 		c.printResult(o.Result)
 		fmt.Fprintf(c.stdout, "  %s\n", c.paint(c.stdout, faint, clean(o.Line())))
 		differences := check.differences(call, o, h.Stats().Instances[call.Tool] > before)

@@ -58,7 +58,7 @@ func (c *cli) explain(ctx context.Context, who sessionFlags, tool, args string, 
 		return statusOf(o)
 	}
 	c.printProposal(h, p, s)
-	c.printAnswers(answers, true)
+	c.printAnswers(answers, true, true)
 	if len(o.Result) > 0 {
 		c.printResult(o.Result)
 	}
@@ -78,7 +78,15 @@ func explanationJSON(o host.Outcome, answers []host.Answer) []byte {
 			if j > 0 {
 				b = append(b, ',')
 			}
-			b = append(appendSaid(b, "", "", d.Verdict, d.Text, d.Place), '}')
+			b = append(appendSaid(b, "", "", d.Verdict, d.Text, d.Place), `,"clauses":[`...)
+			for k, clause := range d.Clauses {
+				if k > 0 {
+					b = append(b, ',')
+				}
+				b = strictjson.AppendString(append(b, `{"is":`...), clause.Is)
+				b = append(strictjson.AppendString(append(b, `,"text":`...), clause.Text), '}')
+			}
+			b = append(b, `]}`...)
 		}
 		b = append(b, `]}`...)
 	}

@@ -52,7 +52,14 @@ func (t toldCall) details(gate string) []host.Detail {
 		verdict, _ := d.TextAt("verdict")
 		text, _ := d.TextAt("text")
 		place, _ := d.TextAt("place")
-		out = append(out, host.Detail{Verdict: host.Verdict(verdict), Text: text, Place: config.Place{File: place}})
+		detail := host.Detail{Verdict: host.Verdict(verdict), Text: text, Place: config.Place{File: place}}
+		clauses, _ := d.Get("clauses")
+		for _, c := range clauses.Items() {
+			is, _ := c.TextAt("is")
+			text, _ := c.TextAt("text")
+			detail.Clauses = append(detail.Clauses, host.Clause{Is: is, Text: text})
+		}
+		out = append(out, detail)
 	}
 	return out
 }
@@ -81,7 +88,7 @@ func (c *cli) printTold(t toldCall) {
 			Details: t.details(g.Gate),
 		})
 	}
-	c.printAnswers(answers, call.Explained)
+	c.printAnswers(answers, call.Explained, true)
 	if result, ok := t.values["result"]; ok {
 		c.printResult(result.AppendJSON(nil))
 	} else if t.end != nil && !call.Explained {

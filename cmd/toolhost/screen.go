@@ -102,7 +102,8 @@ func whoAsks(s host.Session) string {
 }
 
 // printAnswers shows each gate's answer, in the order of the path.
-func (c *cli) printAnswers(answers []host.Answer, explained bool) {
+// The clauses under it are shown where full says so.
+func (c *cli) printAnswers(answers []host.Answer, explained, full bool) {
 	for _, gate := range append(host.Gates(), host.GateAudit) {
 		a := host.Answer{Gate: gate, Verdict: host.VerdictNone}
 		found := false
@@ -122,8 +123,17 @@ func (c *cli) printAnswers(answers []host.Answer, explained bool) {
 		}
 		c.printSaid(fmt.Sprintf("%-11s", a.Gate), a.Verdict, a.Text, a.Place)
 		for _, d := range a.Details {
-			c.printSaid(strings.Repeat(" ", 15), d.Verdict, d.Text, d.Place)
+			if full {
+				c.printDetail(d)
+			}
 		}
+	}
+}
+
+func (c *cli) printDetail(d host.Detail) {
+	c.printSaid(strings.Repeat(" ", 15), d.Verdict, d.Text, d.Place)
+	for _, clause := range d.Clauses {
+		fmt.Fprintf(c.stdout, "%23s%-6s %s\n", "", clean(clause.Is), clean(clause.Text))
 	}
 }
 

@@ -15,7 +15,7 @@ func TestColourOnlyOnATerminal(t *testing.T) {
 		var out, err bytes.Buffer
 		c := &cli{stdout: &out, stderr: &err, terminal: func(io.Writer) bool { return terminal }}
 		c.printOutcome(nil, host.Proposal{}, host.Outcome{State: host.Refused, Gate: host.GateCaller, Code: "not_found", Reason: "why"})
-		c.printAnswers([]host.Answer{{Gate: host.GateCaller, Verdict: host.VerdictNo, Text: "not_found: why"}}, false)
+		c.printAnswers([]host.Answer{{Gate: host.GateCaller, Verdict: host.VerdictNo, Text: "not_found: why"}}, false, true)
 		if coloured := strings.Contains(out.String()+err.String(), "\x1b["); coloured != terminal {
 			t.Errorf("terminal %t: coloured %t:\n%s%s", terminal, coloured, err.String(), out.String())
 		}

@@ -34,7 +34,8 @@ type Rule struct {
 	Reads  [][]string // the paths that it names, sorted: {"args", "amount"}
 
 	program   cel.Program
-	explainer cel.Program
+	tracker   cel.Program // program, with the values on the way
+	explainer cel.Program // every part, needed or not
 	constants map[string]ref.Val
 	clauses   []clause
 }
@@ -145,7 +146,10 @@ func (c *compiler) plan(env *cel.Env, checked *cel.Ast, r *Rule) *Fault {
 	r.Cost = estimate.Max
 	limits := []cel.ProgramOption{cel.CostTracking(costs), cel.CostLimit(MaxCost)}
 	if r.program, err = env.Program(checked, limits...); err == nil {
-		r.explainer, err = env.Program(checked, append(limits, cel.EvalOptions(cel.OptExhaustiveEval))...)
+		r.tracker, err = env.Program(checked, append(slices.Clone(limits), cel.EvalOptions(cel.OptTrackState))...)
+	}
+	if err == nil {
+		r.explainer, err = env.Program(checked, append(slices.Clone(limits), cel.EvalOptions(cel.OptExhaustiveEval))...)
 	}
 	if err != nil {
 		return &Fault{Text: err.Error()}

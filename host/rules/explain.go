@@ -11,62 +11,80 @@ import (
 )
 
 // A clause is a part of a rule that is true or false by itself: what stands
-// between &&, ||, ! and ? :. One that compares two sides has both.
+// between &&, ||, ! and ? :. One that compares two sides has both, and one that
+// asks something of a value has it on the left.
 type clause struct {
 	text        string
 	id          int64
-	operator    string // "<="; "": it has no sides
-	left, right int64
+	operator    string // "<="; "": it has no right side
+	left, right int64  // 0: it has no such side
 	reads       [][]string
 }
 
 // Clause is one clause with its values at one decision.
 type Clause struct {
 	Text  string // as the rule has it
-	Left  string // the value of its left side; "" where it has no sides
-	Sign  string // between the sides
+	Left  string // the value of its left side; "" where it has none, or none that could be evaluated
+	Sign  string // between the sides; "": there is no right one
 	Right string
-	Is    string     // "true", "false", "error: ...", or "-" where it was not needed
+	Is    string     // "true", "false" or "error"; "-" where it was not needed
+	Error string     // where Is is "error"
 	Reads [][]string // the paths that it names, as Rule.Reads
 }
 
 // String shows a clause with its values: "args.amount <= 100: 120.00 <= 100".
 func (c Clause) String() string {
-	if c.Sign == "" {
-		return c.Text + ": " + c.Is
+	switch {
+	case c.Is == "error":
+		return c.Text + ": " + c.Error
+	case c.Left == "":
+		return c.Text
+	case c.Sign == "":
+		return c.Text + ": " + c.Left
 	}
 	return c.Text + ": " + c.Left + " " + c.Sign + " " + c.Right
 }
 
-// Explain gives the rule's clauses with the values on both sides, each
-// evaluated, whether it was needed or not. It costs more than Holds does.
+// Explain gives the rule's clauses with the values on both sides, of those too
+// that were not needed. It costs more than Holds does.
 func (r *Rule) Explain(in Input) []Clause { return r.ExplainHiding(in, nil) }
 
 // ExplainHiding is Explain with what must not be shown taken out of each text,
 // whole as it is: of one that is cut a part would be left.
 func (r *Rule) ExplainHiding(in Input, hide func(string) string) []Clause {
-	_, details, _ := r.run(r.explainer, in) // what failed is in the state
+	needed, all := r.values(r.tracker, in), r.values(r.explainer, in)
 	show := shower{hide, map[types.String]types.String{}}.show
+	side := func(id int64) string {
+		v, ok := all(id)
+		if _, failed := v.(*types.Err); failed || !ok {
+			return ""
+		}
+		return show(v)
+	}
 	out := make([]Clause, 0, len(r.clauses))
 	for _, c := range r.clauses {
-		shown := Clause{Text: c.text, Is: "-", Reads: c.reads}
-		if details != nil && details.State() != nil {
-			value := func(id int64) string {
-				if v, ok := details.State().Value(id); ok {
-					return show(v)
-				}
-				return "?"
-			}
-			if v, ok := details.State().Value(c.id); ok {
-				shown.Is = show(v)
-			}
-			if c.operator != "" {
-				shown.Left, shown.Sign, shown.Right = value(c.left), c.operator, value(c.right)
+		shown := Clause{Text: c.text, Is: "-", Reads: c.reads, Left: side(c.left), Sign: c.operator, Right: side(c.right)}
+		if shown.Sign != "" && (shown.Left == "" || shown.Right == "") {
+			shown.Left, shown.Sign, shown.Right = "", "", ""
+		}
+		if v, ok := needed(c.id); ok {
+			shown.Is = show(v)
+			if failed, isErr := v.(*types.Err); isErr {
+				shown.Is, shown.Error = "error", failed.Error()
 			}
 		}
 		out = append(out, shown)
 	}
 	return out
+}
+
+// values runs a program and gives the values of its expressions by their ids.
+func (r *Rule) values(p cel.Program, in Input) func(id int64) (ref.Val, bool) {
+	_, details, _ := r.run(p, in) // what failed is in the state
+	if details == nil || details.State() == nil {
+		return func(int64) (ref.Val, bool) { return nil, false }
+	}
+	return details.State().Value
 }
 
 var signs = map[string]string{
@@ -96,7 +114,11 @@ func (c *compiler) clauses() []clause {
 				return
 			}
 		}
-		out = append(out, clause{text: text(e), id: e.ID(), reads: c.readsOf(e)})
+		one := clause{text: text(e), id: e.ID(), reads: c.readsOf(e)}
+		if e.Kind() == ast.CallKind && e.AsCall().IsMemberFunction() {
+			one.left = e.AsCall().Target().ID()
+		}
+		out = append(out, one)
 	}
 	walk(c.tree.Expr())
 	return out

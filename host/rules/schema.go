@@ -179,7 +179,7 @@ func (r schemaReader) listOf(name string, s strictjson.Value) Type {
 }
 
 func (r schemaReader) objectOf(name string, s strictjson.Value) Type {
-	t := Type{Kind: Object, Name: name}
+	t := Type{Kind: Object, Name: name, Lacks: "it was not given"}
 	properties, ok := s.Get("properties")
 	if !ok {
 		return unusable("is an object without named members")

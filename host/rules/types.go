@@ -37,6 +37,7 @@ type Type struct {
 	Most   int     // Text: characters, List: items, at most
 	Item   *Type   // List
 	Fields []Field // Object
+	Lacks  string  // Object: what an absent member is: "it was not given"; "": nothing is known
 }
 
 // Field is one member of an object. It may be absent in a value whatever the

@@ -51,7 +51,7 @@ func TimeValue(t time.Time) Value { return Value{types.Timestamp{Time: t.UTC()}}
 // ObjectValue is an object whose members are given by get: the zero Value
 // where there is none. get is called when a rule reads a member.
 func ObjectValue(t Type, get func(field string) (Value, error)) Value {
-	return Value{&object{name: t.Name, member: get}}
+	return Value{&object{name: t.Name, lacks: t.Lacks, member: get}}
 }
 
 // FromJSON takes a JSON value for one of the type. null is an absent value. The
@@ -148,7 +148,12 @@ func (v Value) Field(name string) (Value, error) {
 	if !ok {
 		return Value{}, errors.New("is no object")
 	}
-	return o.member(name)
+	member, err := o.member(name)
+	var absent *Absence
+	if errors.As(err, &absent) {
+		return Value{}, nil
+	}
+	return member, err
 }
 
 // val is what our values have in common as values of CEL.
@@ -209,6 +214,7 @@ func (c *constant) Equal(other ref.Val) ref.Val { return types.MaybeNoSuchOverlo
 type object struct {
 	val
 	name   string
+	lacks  string
 	member func(field string) (Value, error)
 }
 
@@ -220,24 +226,36 @@ func (o *object) Equal(other ref.Val) ref.Val { return types.MaybeNoSuchOverload
 // it is then the error.
 func (o *object) has(field string) bool {
 	v, err := o.member(field)
-	return err != nil || !v.Absent()
+	var absent *Absence
+	return err != nil && !errors.As(err, &absent) || err == nil && !v.Absent()
 }
 
 func (o *object) get(field string) (ref.Val, error) {
 	v, err := o.member(field)
-	switch {
-	case err != nil:
-		return nil, err
-	case v.Absent():
-		return nil, &absentError{o.name + "." + field}
+	if err == nil && v.Absent() {
+		err = &Absence{Why: o.lacks}
 	}
-	return v.v, nil
+	var absent *Absence
+	if errors.As(err, &absent) {
+		return nil, &Absence{place: o.name + "." + field, Why: absent.Why}
+	}
+	return v.v, err
 }
 
-// absentError says that a rule read what has no value.
-type absentError struct{ place string }
+// Absence says that there is no value, and why. It is an error where a rule
+// reads the value, and false where one asks for it by has().
+type Absence struct {
+	Why string // "it is NULL"; "": nothing is known
 
-func (e *absentError) Error() string { return e.place + " has no value" }
+	place string
+}
+
+func (e *Absence) Error() string {
+	if e.Why == "" {
+		return e.place + " has no value"
+	}
+	return e.place + " has no value: " + e.Why
+}
 
 // A shower writes values for a person; hide, if set, takes out of a text what
 // must not be shown.
