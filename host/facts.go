@@ -116,19 +116,22 @@ func (f *fact) fetch(ctx context.Context, a *asked, now time.Time) ([]byte, rule
 func (f *fact) sentence() string {
 	of := f.of.name
 	if f.row != nil {
-		return fmt.Sprintf("%s: the row of %s named by %s", f.Name, of, shownValue(f.Key))
+		return fmt.Sprintf("%s: the row of %s named by %s%s", f.Name, of, shownValue(f.Key), f.of.within(" where "))
 	}
 	s := fmt.Sprintf("%s: the count of %s", f.Name, of)
 	if f.Sum != "" {
 		s = fmt.Sprintf("%s: the sum of %s over %s", f.Name, f.Sum, of)
 	}
-	for i, c := range f.Where {
-		s += map[bool]string{true: " where ", false: " and "}[i == 0] + c.Column + " = " + shownValue(c.Is)
+	joint := " where "
+	for _, c := range f.Where {
+		s += joint + c.Column + " = " + shownValue(c.Is)
+		joint = " and "
 	}
 	if w := f.Within; w.Column != "" {
-		s += fmt.Sprintf(", %s within %s of today in %s", w.Column, count(w.Days, "day"), w.Zone)
+		s += fmt.Sprintf("%s%s of the last %s in %s, or later", joint, w.Column, count(w.Days, "day"), w.Zone)
+		joint = " and "
 	}
-	return s
+	return s + f.of.within(joint)
 }
 
 // since is the first day of a sum's window; "": it has none.

@@ -62,14 +62,19 @@ func (g *recordsGrant) sentences(only string) []string {
 	if only != "" {
 		s += ", the one row named by " + only
 	}
+	return []string{s + g.within(", where ")}
+}
+
+// within says which rows a session reaches.
+func (g *recordsGrant) within(joint string) string {
 	if len(g.config.Scope) == 0 {
-		return []string{s + ", for everyone"}
+		return ", for everyone"
 	}
 	var within []string
 	for _, c := range g.config.Scope {
 		within = append(within, c.Column+" = "+shownValue(c.Is))
 	}
-	return []string{s + ", where " + strings.Join(within, " and ")}
+	return joint + strings.Join(within, " and ")
 }
 
 func (g *recordsGrant) resolve(h *Host, r *resolvedGrant) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/toolhost/toolhost/host/config"
@@ -22,18 +23,35 @@ func (l *loader) runExamples(t *tool) {
 				l.fault(e.Place, "[tools.%s] rules.%s: examples: %v", t.Name, r.Name, err)
 				continue
 			}
-			got, why := "refuse", ""
+			got, why := "refuse", said(r.compiled.Explain(in), "false")
+			var absent *rules.Absence
 			switch holds, err := r.compiled.Holds(in); {
-			case err != nil:
+			case errors.As(err, &absent):
 				got, why = "error", " ("+err.Error()+`; give what it reads, or expect = "error")`
+			case err != nil:
+				got, why = "error", " ("+err.Error()+")"
 			case holds:
-				got = "allow"
+				got, why = "allow", said(r.compiled.Explain(in), "true")
 			}
 			if got != e.Expect {
 				l.fault(e.Place, "[tools.%s] rules.%s: examples: expected %s, the rule gives %s%s", t.Name, r.Name, e.Expect, got, why)
 			}
 		}
 	}
+}
+
+// said are the clauses that came out so, with their values.
+func said(clauses []rules.Clause, is string) string {
+	var out []string
+	for _, c := range clauses {
+		if c.Is == is {
+			out = append(out, c.String()+" is "+is)
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(out, "; ")
 }
 
 // exampleInput gives a rule's variables the values of an example.

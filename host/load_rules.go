@@ -13,8 +13,8 @@ import (
 	"github.com/toolhost/toolhost/host/rules"
 )
 
-// maxRulesCost is what all rules of a tool may cost together: about 0.1 s at worst.
-const maxRulesCost = 3 * rules.MaxCost
+// MaxRulesCost is what all rules of a tool may cost together: about 0.1 s at worst.
+const MaxRulesCost = 3 * rules.MaxCost
 
 // maxSessionText is how long a value of a session can be, in characters.
 const maxSessionText = 200
@@ -63,8 +63,8 @@ func (l *loader) readRules(ctx context.Context, t *tool) {
 		set.rules = append(set.rules, rule{Rule: r, compiled: compiled})
 		l.placeholders(t, r)
 	}
-	if sum > maxRulesCost {
-		l.fault(t.At("rules"), "[tools.%s] rules: together they could cost %d, more than the %d that the rules of one tool may", t.Name, sum, maxRulesCost)
+	if sum > MaxRulesCost {
+		l.fault(t.At("rules"), "[tools.%s] rules: together they could cost %d, more than the %d that the rules of one tool may", t.Name, sum, MaxRulesCost)
 	}
 	if len(l.faults) > before {
 		return

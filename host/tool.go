@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/contract"
@@ -50,6 +51,7 @@ type Report struct {
 	Reaches []Reach
 	Facts   []string // what the host looks up for the rules, a sentence each
 	Rules   []RuleReport
+	Values  []string // that the rules read, as the callers have them: "refund_limit: staff 100.00, owner unlimited"
 	Codes   []string // that the config names itself
 	Stale   bool     // a source file beside the module is newer than it
 }
@@ -58,6 +60,7 @@ type Report struct {
 type RuleReport struct {
 	Name     string
 	Require  string
+	Words    string // for the model; "" where the host's own are said
 	Cost     uint64 // at most, of rules.MaxCost
 	Examples int    // that came out as expected
 	Place    config.Place
@@ -88,9 +91,14 @@ func (h *Host) Reports() []Report {
 		for i := range t.rules.facts {
 			r.Facts = append(r.Facts, t.rules.facts[i].sentence())
 		}
+		for _, v := range h.config.Values {
+			if t.rules.reads("values", v.Name) {
+				r.Values = append(r.Values, v.Name+": "+valuesOf(v, t.Callers))
+			}
+		}
 		for _, rule := range t.rules.rules {
 			r.Rules = append(r.Rules, RuleReport{
-				Name: rule.Name, Require: rule.Require, Cost: rule.compiled.Cost, Examples: len(rule.Examples), Place: rule.At("require"),
+				Name: rule.Name, Require: rule.Require, Words: rule.Words.String(), Cost: rule.compiled.Cost, Examples: len(rule.Examples), Place: rule.At("require"),
 			})
 		}
 		for _, g := range t.grants {
@@ -106,6 +114,17 @@ func (h *Host) Reports() []Report {
 		out = append(out, r)
 	}
 	return out
+}
+
+// valuesOf are a value's roles, in the order of the callers.
+func valuesOf(v config.Value, callers []string) string {
+	var out []string
+	for _, role := range callers {
+		if set, ok := v.Roles[role]; ok {
+			out = append(out, role+" "+set.Shown)
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // stale tells whether a Go source beside the module is newer than the module.

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
-	"github.com/toolhost/toolhost/host/rules"
 )
 
 func (c *cli) checkCommand() *cobra.Command {
@@ -30,35 +29,7 @@ exit     0 nothing is wrong, 2 something is`,
 			}
 			defer h.Close()
 			for _, r := range h.Reports() {
-				fmt.Fprintf(c.stdout, "%s  %s, called by %s\n", r.Name, r.Effect, callers(r))
-				for _, reach := range r.Reaches {
-					for _, sentence := range reach.Sentences {
-						fmt.Fprintf(c.stdout, "  reaches  %s: %s\n", reach.Capability, clean(sentence))
-					}
-				}
-				if len(r.Reaches) == 0 {
-					fmt.Fprintln(c.stdout, "  reaches  nothing")
-				}
-				for _, fact := range r.Facts {
-					fmt.Fprintf(c.stdout, "  fact     %s\n", clean(fact))
-				}
-				for _, rule := range r.Rules {
-					fmt.Fprintf(c.stdout, "  rule     %s: %s   %s\n", rule.Name, shownRule(rule.Require), rule.Place.Where())
-					fmt.Fprintf(c.stdout, "           costs at most %d of %d; %s as expected\n", rule.Cost, rules.MaxCost, count(rule.Examples, "example"))
-				}
-				if len(r.Codes) > 0 {
-					fmt.Fprintf(c.stdout, "  codes    %s\n", strings.Join(r.Codes, " "))
-				}
-				if r.Module == "" {
-					fmt.Fprintln(c.stdout, "  module   none: a tool that writes needs none before writes can be approved")
-				} else {
-					fmt.Fprintf(c.stdout, "  imports  %s; of WASI %d (clocks, random, output)\n", strings.Join(r.Imports, " "), r.WASI)
-					fmt.Fprintf(c.stdout, "  module   %s, %d bytes\n", r.Module, r.Size)
-				}
-				if r.Stale {
-					fmt.Fprintln(c.stdout, "  note     its source is newer than the module; build it again?")
-				}
-				fmt.Fprintln(c.stdout)
+				c.printTool(r)
 			}
 			if err := h.CanRecord(); err != nil {
 				return &status{code: exitUsage, err: fmt.Errorf("%w\n1 fault; every call would be refused: audit_unavailable", err)}
@@ -66,6 +37,54 @@ exit     0 nothing is wrong, 2 something is`,
 			fmt.Fprintf(c.stdout, "no faults\n")
 			return nil
 		},
+	}
+}
+
+// printTool is what a reviewer reads of one tool.
+func (c *cli) printTool(r host.Report) {
+	line := func(head, text string) { fmt.Fprintf(c.stdout, "  %-8s %s\n", head, text) }
+	fmt.Fprintf(c.stdout, "%s  %s, called by %s\n", r.Name, r.Effect, callers(r))
+	for _, reach := range r.Reaches {
+		for _, sentence := range reach.Sentences {
+			line("reaches", reach.Capability+": "+clean(sentence))
+		}
+	}
+	if len(r.Reaches) == 0 {
+		line("reaches", "nothing")
+	}
+	for _, fact := range r.Facts {
+		line("fact", clean(fact))
+	}
+	for _, value := range r.Values {
+		line("value", clean(value))
+	}
+	c.printRules(r.Rules)
+	if len(r.Codes) > 0 {
+		line("codes", strings.Join(r.Codes, " "))
+	}
+	if r.Module == "" {
+		line("module", "none: a tool that writes needs none before writes can be approved")
+	} else {
+		line("imports", fmt.Sprintf("%s; of WASI %d (clocks, random, output)", strings.Join(r.Imports, " "), r.WASI))
+		line("module", fmt.Sprintf("%s, %d bytes", r.Module, r.Size))
+	}
+	if r.Stale {
+		line("note", "its source is newer than the module; build it again?")
+	}
+	fmt.Fprintln(c.stdout)
+}
+
+func (c *cli) printRules(all []host.RuleReport) {
+	cost, examples := uint64(0), 0
+	for _, rule := range all {
+		fmt.Fprintf(c.stdout, "  rule     %s: %s   %s\n", rule.Name, shownRule(rule.Require), rule.Place.Where())
+		if rule.Words != "" {
+			fmt.Fprintf(c.stdout, "           else the model is told: %s\n", clean(rule.Words))
+		}
+		cost, examples = cost+rule.Cost, examples+rule.Examples
+	}
+	if len(all) > 0 {
+		fmt.Fprintf(c.stdout, "           %s as expected; the rules cost at most %d of %d\n", count(examples, "example"), cost, host.MaxRulesCost)
 	}
 }
 

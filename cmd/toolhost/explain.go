@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -61,6 +62,9 @@ func (c *cli) explain(ctx context.Context, who sessionFlags, tool, args string, 
 	c.printAnswers(answers, true, true)
 	if len(o.Result) > 0 {
 		c.printResult(o.Result)
+		fmt.Fprintf(c.stdout, "  %s\n", c.paintStateOn(c.stdout, o.State, clean(o.Line())))
+	} else {
+		fmt.Fprintf(c.stdout, "  %s\n", c.paintStateOn(c.stdout, o.State, "ok: the plugin would run"))
 	}
 	return statusOf(o)
 }

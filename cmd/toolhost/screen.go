@@ -75,7 +75,11 @@ func (c *cli) paint(w io.Writer, colour, s string) string {
 }
 
 func (c *cli) paintState(state host.State, s string) string {
-	return c.paint(c.stderr, map[host.State]string{host.OK: green, host.Refused: red, host.Pending: amber, host.Failed: red}[state], s)
+	return c.paintStateOn(c.stderr, state, s)
+}
+
+func (c *cli) paintStateOn(w io.Writer, state host.State, s string) string {
+	return c.paint(w, map[host.State]string{host.OK: green, host.Refused: red, host.Pending: amber, host.Failed: red}[state], s)
 }
 
 // printProposal heads the screen of one call.

@@ -11,6 +11,8 @@ import (
 	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/toolhost/toolhost/host/nearest"
 )
 
 const (
@@ -111,7 +113,7 @@ func (e *Env) Compile(source string) (*Rule, []Fault) {
 	if err != nil {
 		return nil, []Fault{{Text: err.Error()}}
 	}
-	c.unusable()
+	c.fields()
 	c.shadows()
 	if len(c.faults) > 0 {
 		return nil, c.faults
@@ -157,35 +159,6 @@ func (c *compiler) plan(env *cel.Env, checked *cel.Ast, r *Rule) *Fault {
 	return nil
 }
 
-func faultsOf(issues *cel.Issues) []Fault {
-	var out []Fault
-	for _, e := range issues.Errors() {
-		text, _, _ := strings.Cut(e.Message, " (in container")
-		fault := Fault{Line: e.Location.Line(), Column: e.Location.Column() + 1, Text: hint(text)}
-		if !slices.Contains(out, fault) {
-			out = append(out, fault)
-		}
-	}
-	return out
-}
-
-// hint adds to a message of the checker what an author can do.
-func hint(text string) string {
-	for _, h := range []struct{ in, add string }{
-		{"undeclared reference to", "; a rule sees args, session, values, facts and now, and the functions of docs/rules.md"},
-		{"invalid int literal", "; a whole number of more than 18 digits needs a point: end it with .0"},
-		{"'matches' applied to", "; the pattern must be a literal"},
-		{"'date' applied to", `; write date("2026-10-15"), date(now) or date(now, "Europe/Paris")`},
-		{"'getHours' applied to", `; of a time in a zone: now.getHours("Europe/Paris")`},
-		{"'getDayOfWeek' applied to", `; of a time in a zone: now.getDayOfWeek("Europe/Paris")`},
-	} {
-		if strings.Contains(text, h.in) {
-			return text + h.add
-		}
-	}
-	return text
-}
-
 // A compiler is one Compile.
 type compiler struct {
 	*Env
@@ -205,9 +178,9 @@ func (c *compiler) visit(see func(ast.Expr)) {
 	ast.PostOrderVisit(c.tree.Expr(), ast.NewExprVisitor(see))
 }
 
-// unusable tells of what is there and cannot be used, for which the checker
-// would say that it is not there.
-func (c *compiler) unusable() {
+// fields tells of names that an object does not have, with what might be meant,
+// and of what is there and cannot be used.
+func (c *compiler) fields() {
 	c.visit(func(e ast.Expr) {
 		path, ok := pathOf(e)
 		if !ok || len(path) < 2 {
@@ -217,7 +190,11 @@ func (c *compiler) unusable() {
 		if !ok || of.Kind != Object {
 			return
 		}
-		if t, ok := of.Field(path[len(path)-1]); ok && t.Kind == Unusable {
+		name := path[len(path)-1]
+		switch t, ok := of.Field(name); {
+		case !ok:
+			c.fault(e, "%s has no %q%s", strings.Join(path[:len(path)-1], "."), name, meant(name, of))
+		case t.Kind == Unusable:
 			c.fault(e, "%s %s", strings.Join(path, "."), t.Why)
 		}
 	})
@@ -236,6 +213,21 @@ func (c *compiler) shadows() {
 			c.fault(e, "a loop cannot call its items %s, which is the name of something else here", name)
 		}
 	})
+}
+
+const mostNamed = 12 // fields that a fault lists
+
+// meant says which field might be meant, or which there are.
+func meant(name string, of Type) string {
+	names := make([]string, len(of.Fields))
+	for i, f := range of.Fields {
+		names[i] = f.Name
+	}
+	hint := nearest.DidYouMean(name, names)
+	if hint == "" && len(names) > 0 && len(names) <= mostNamed {
+		hint = "; it has " + strings.Join(names, ", ")
+	}
+	return hint
 }
 
 func (c *compiler) typeAt(path []string) (Type, bool) {

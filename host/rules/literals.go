@@ -88,9 +88,15 @@ func (c *compiler) literalCall(e ast.Expr) {
 		c.literal(e, Date, v, err)
 	case alone && name == "timestamp":
 		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			err = fmt.Errorf("%q is no time like 2026-10-15T09:00:00Z", text)
+		}
 		c.literal(e, Time, TimeValue(at), err)
 	case alone && name == "duration":
 		d, err := time.ParseDuration(text)
+		if err != nil {
+			err = fmt.Errorf("%q is no duration like \"36h\"; days are written days(7)", text)
+		}
 		c.literal(e, Duration, DurationValue(d), err)
 	case call.IsMemberFunction() && name == "matches":
 		c.pattern(last, text)
