@@ -8,7 +8,21 @@ import (
 
 // Whatever can change what a rule decides is in the digest of the tool's policy.
 func TestAttackPolicyOfRules(t *testing.T) {
-	base := benchRules + `[capabilities.spent]
+	base := strings.Replace(payConfig, "EFFECT", effectWrite, 1) + payLimit + payOrder +
+		`today = { from = "spent", sum = "amount", where = { id = "{session.subject}" }, within = { column = "paid_on", days = 2, zone = "Europe/Paris" } }
+[[tools.pay.rules]]
+name = "budget"
+require = "facts.today < values.budget"
+reason = "{facts.today} spent"
+words = "Enough for {args.order_id}."
+examples = [
+  { expect = "allow", args = '{"order_id":"LK-500000","amount":5}', session = { role = "staff" }, facts = { today = "1" } },
+  { expect = "refuse", args = '{"order_id":"LK-500000","amount":5}', session = { role = "staff" }, facts = { today = "100" } },
+]
+` + payRule("left", "args.amount <= values.limit && args.amount <= facts.order.total", "") + `[values.budget]
+type = "decimal"
+roles = { staff = "50", owner = "unlimited" }
+[capabilities.spent]
 kind = "records"
 database = "desk"
 table = "spent"
@@ -18,30 +32,16 @@ types = { paid_on = "date", amount = "minor(2)" }
 max_bytes = "64KiB"
 scope = [{ column = "tenant", is = "{session.tenant}", else = "out_of_scope" }]
 `
-	base = strings.Replace(base, "[[tools.refund.rules]]", `today = { from = "spent", sum = "amount", where = { id = "{session.subject}" }, within = { column = "paid_on", days = 2, zone = "Europe/Paris" } }
-[[tools.refund.rules]]
-name = "budget"
-require = "facts.today < values.budget"
-reason = "{facts.today} spent"
-words = "Enough for {args.order_id}."
-examples = [
-  { expect = "allow", args = '{"order_id":"LK-500000","amount":5}', session = { role = "customer" }, facts = { today = "1" } },
-  { expect = "refuse", args = '{"order_id":"LK-500000","amount":5}', session = { role = "customer" }, facts = { today = "100" } },
-]
-[[tools.refund.rules]]`, 1)
-	base = strings.Replace(base, "[values.refund_limit]", "[values.budget]\ntype = \"decimal\"\nroles = { customer = \"50\" }\n[values.refund_limit]", 1)
-	d := newDesk(t, base)
-	d.sql(t, `CREATE TABLE past (refund_id TEXT NOT NULL PRIMARY KEY, order_id TEXT, amount TEXT, tenant TEXT) STRICT;
-		CREATE TABLE spent (id TEXT NOT NULL PRIMARY KEY, tenant TEXT, owner TEXT, paid_on TEXT, due_on TEXT, amount INTEGER) STRICT;
+	d := newPayDesk(t, effectWrite, "")
+	d.sql(t, `CREATE TABLE spent (id TEXT NOT NULL PRIMARY KEY, tenant TEXT, owner TEXT, paid_on TEXT, due_on TEXT, amount INTEGER) STRICT;
 		CREATE TABLE saved (id TEXT NOT NULL PRIMARY KEY, tenant TEXT, owner TEXT, paid_on TEXT, due_on TEXT, amount INTEGER) STRICT`)
-	d.write(t, "plugins/refund/contract.json", refundContract)
 	digest := func(t *testing.T, config string) string {
 		t.Helper()
 		mustDo(t, os.WriteFile(d.path("config.toml"), []byte(config), 0o600))
 		h, err := d.tryOpen(t)
 		mustDo(t, err)
 		defer h.Close()
-		return h.tools["refund"].policy.Resolved
+		return h.tools["pay"].policy.Resolved
 	}
 	of := digest(t, base)
 	for name, change := range map[string]struct{ old, with string }{
@@ -58,14 +58,14 @@ examples = [
 		"no-window":      {`, within = { column = "paid_on", days = 2, zone = "Europe/Paris" }`, ``},
 		"count":          {`sum = "amount", where = { id`, `count = true, where = { id`},
 		"fact-key":       {`key = "{args.order_id}" }`, `key = "X-{args.order_id}" }`},
-		"value":          {`customer = "50"`, `customer = "50.01"`},
+		"value":          {`staff = "50"`, `staff = "50.01"`},
 		"value-type":     {"[values.budget]\ntype = \"decimal\"", "[values.budget]\ntype = \"integer\""},
 		"table":          {`table = "spent"`, `table = "saved"`},
 		"scope-column":   {`max_bytes = "64KiB"` + "\n" + `scope = [{ column = "tenant"`, `max_bytes = "64KiB"` + "\n" + `scope = [{ column = "owner"`},
 		"column-type":    {`"minor(2)"`, `"integer"`},
 		"column-places":  {`"minor(2)"`, `"minor(3)"`},
 		"max-bytes":      {"64KiB", "32KiB"},
-		"another-caller": {`callers = ["customer"]`, `callers = ["customer", "staff"]`},
+		"another-caller": {`callers = ["staff", "owner"]`, `callers = ["staff", "owner", "guest"]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if !strings.Contains(base, change.old) {
@@ -73,7 +73,7 @@ examples = [
 			}
 			config := strings.Replace(base, change.old, change.with, 1)
 			if name == "another-caller" {
-				config = strings.ReplaceAll(strings.ReplaceAll(config, `roles = { customer = "50" }`, `roles = { customer = "50", staff = "50" }`), `roles = { customer = "1000.00" }`, `roles = { customer = "1000.00", staff = "1" }`)
+				config = strings.ReplaceAll(config, `owner = "unlimited"`, `owner = "unlimited", guest = "1"`)
 			}
 			if digest(t, config) == of {
 				t.Error("the digest is the same")
