@@ -29,7 +29,7 @@ type fact struct {
 // facts are those of one decision.
 type facts struct {
 	values map[string]rules.Value
-	faults map[string]error // why there is no value: an Absence, or what no has() may pass over
+	faults map[string]error // why there is no value: an AbsentError, or what no has() may pass over
 	shown  []byte           // JSON, for the record: what was fetched
 }
 
@@ -54,7 +54,7 @@ func (a *asked) fetchFacts(ctx context.Context, now time.Time) (facts, error) {
 	for i := range a.tool.rules.facts {
 		f := &a.tool.rules.facts[i]
 		json, value, err := f.fetch(ctx, a, now)
-		var absent *rules.Absence
+		var absent *rules.AbsentError
 		switch {
 		case errors.As(err, &absent):
 			out.faults[f.Name] = err
@@ -84,26 +84,26 @@ func (f *fact) fetch(ctx context.Context, a *asked, now time.Time) ([]byte, rule
 	none := []byte("null")
 	want, absent := f.of.scope(a.session)
 	if absent != nil {
-		return none, rules.Value{}, &rules.Absence{Why: "the session has no value for " + absent.Is.String()}
+		return none, rules.Value{}, &rules.AbsentError{Why: "the session has no value for " + absent.Is.String()}
 	}
 	if f.row != nil {
 		key, ok := f.Key.Render(a.textOf)
 		if !ok {
-			return none, rules.Value{}, &rules.Absence{Why: "the session has no value for " + f.Key.String()}
+			return none, rules.Value{}, &rules.AbsentError{Why: "the session has no value for " + f.Key.String()}
 		}
 		row, err := f.row.Read(ctx, key, want)
 		switch {
 		case err != nil:
 			return none, rules.Value{}, err
 		case row.Kind() == strictjson.Nothing:
-			return none, rules.Value{}, &rules.Absence{Why: "no row of " + f.of.name + " that this session may see has the key"}
+			return none, rules.Value{}, &rules.AbsentError{Why: "no row of " + f.of.name + " that this session may see has the key"}
 		}
 		value, err := rules.FromJSON(f.typ, row)
 		return row.AppendJSON(nil), value, err
 	}
 	conditions, lacks := f.conditions(a)
 	if lacks != "" {
-		return none, rules.Value{}, &rules.Absence{Why: "the session has no value for " + lacks}
+		return none, rules.Value{}, &rules.AbsentError{Why: "the session has no value for " + lacks}
 	}
 	sum, err := f.sum.Read(ctx, want, conditions, f.since(now))
 	if err != nil {

@@ -24,7 +24,7 @@ func (l *loader) runExamples(t *tool) {
 				continue
 			}
 			got, why := "refuse", said(r.compiled.Explain(in), "false")
-			var absent *rules.Absence
+			var absent *rules.AbsentError
 			switch holds, err := r.compiled.Holds(in); {
 			case errors.As(err, &absent):
 				got, why = "error", " ("+err.Error()+`; give what it reads, or expect = "error")`

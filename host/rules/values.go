@@ -149,7 +149,7 @@ func (v Value) Field(name string) (Value, error) {
 		return Value{}, errors.New("is no object")
 	}
 	member, err := o.member(name)
-	var absent *Absence
+	var absent *AbsentError
 	if errors.As(err, &absent) {
 		return Value{}, nil
 	}
@@ -226,31 +226,31 @@ func (o *object) Equal(other ref.Val) ref.Val { return types.MaybeNoSuchOverload
 // it is then the error.
 func (o *object) has(field string) bool {
 	v, err := o.member(field)
-	var absent *Absence
+	var absent *AbsentError
 	return err != nil && !errors.As(err, &absent) || err == nil && !v.Absent()
 }
 
 func (o *object) get(field string) (ref.Val, error) {
 	v, err := o.member(field)
 	if err == nil && v.Absent() {
-		err = &Absence{Why: o.lacks}
+		err = &AbsentError{Why: o.lacks}
 	}
-	var absent *Absence
+	var absent *AbsentError
 	if errors.As(err, &absent) {
-		return nil, &Absence{place: o.name + "." + field, Why: absent.Why}
+		return nil, &AbsentError{place: o.name + "." + field, Why: absent.Why}
 	}
 	return v.v, err
 }
 
-// Absence says that there is no value, and why. It is an error where a rule
+// AbsentError says that there is no value, and why. It is an error where a rule
 // reads the value, and false where one asks for it by has().
-type Absence struct {
+type AbsentError struct {
 	Why string // "it is NULL"; "": nothing is known
 
 	place string
 }
 
-func (e *Absence) Error() string {
+func (e *AbsentError) Error() string {
 	if e.Why == "" {
 		return e.place + " has no value"
 	}
