@@ -48,7 +48,7 @@ func (f facts) kept(h *hider) []byte {
 
 // fetchFacts fetches every fact of a tool. A fact that is not there, or that
 // this session cannot have, is an absent value, which refuses where a rule
-// reads it; an error says that the database could not be asked.
+// reads it; the error is a *Refusal, of a database that could not be asked.
 func (a *asked) fetchFacts(ctx context.Context, now time.Time) (facts, error) {
 	out := facts{values: map[string]rules.Value{}, faults: map[string]error{}, shown: []byte(`{`)}
 	for i := range a.tool.rules.facts {
@@ -66,7 +66,7 @@ func (a *asked) fetchFacts(ctx context.Context, now time.Time) (facts, error) {
 		case errors.Is(err, capabilities.ErrIncomparable): // the model's value, not the database
 			json, out.faults[f.Name] = []byte("null"), err
 		case err != nil:
-			return facts{}, err
+			return facts{}, &Refusal{Gate: GateRules, Code: codeUnavailable, Place: f.Place, Reason: err.Error()}
 		}
 		out.values[f.Name] = value
 		if len(out.shown) > 1 {

@@ -78,7 +78,7 @@ func (h *Host) ruleInput(ctx context.Context, r *ruled) (rules.Input, error) {
 	var err error
 	now := h.clock()
 	if r.facts, err = r.fetchFacts(ctx, now); err != nil {
-		return nil, &Refusal{Gate: GateRules, Code: codeUnavailable, Place: r.tool.At("facts"), Reason: err.Error()}
+		return nil, err
 	}
 	set := &r.tool.rules
 	args, err := rules.FromJSON(set.types["args"], r.args)

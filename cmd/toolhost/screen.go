@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -101,6 +103,11 @@ func whoAsks(s host.Session) string {
 	}
 	if s.Tenant != "" {
 		who += " of " + s.Tenant
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Attributes)) {
+		if v := s.Attributes[name]; v != "" && name != "ticket" && name != "customer" {
+			who += ", " + name + " " + v
+		}
 	}
 	return strings.Join(append(parts, who), ", ")
 }
