@@ -53,8 +53,8 @@ func (h *Host) checkRules(ctx context.Context, a asked, rec *Record) (ruled, err
 	var first *Refusal
 	for i := range a.tool.rules.rules {
 		rule := &a.tool.rules.rules[i]
-		refused := r.decide(rule, in)
-		said = append(said, r.detail(rule, in, refused))
+		detail, refused := r.decide(rule, in)
+		said = append(said, detail)
 		if refused != nil && first == nil {
 			first = refused
 		}
@@ -106,39 +106,49 @@ func sessionField(s Session) func(string) (rules.Value, error) {
 	}
 }
 
-// decide refuses where the rule is not true.
-func (r *ruled) decide(rule *rule, in rules.Input) *Refusal {
+// decide says what a rule said, with its clauses and the values on both sides,
+// and refuses where it is not true.
+func (r *ruled) decide(rule *rule, in rules.Input) (Detail, *Refusal) {
 	holds, err := rule.compiled.Holds(in)
-	if holds && err == nil {
-		return nil
-	}
-	refusal := &Refusal{Gate: GateRules, Code: r.code(), Place: rule.At("require"), Reason: rule.Name}
-	if err != nil {
+	d := Detail{Verdict: VerdictNo, Text: rule.Name, Place: rule.At("require"), Clauses: r.clauses(rule, in)}
+	switch {
+	case err != nil:
 		// The rule's own texts say that it is false, which nobody knows.
-		refusal.Reason += " could not be decided: " + err.Error()
-		return refusal
+		return d, r.refusal(rule, rule.Name+" could not be decided: "+err.Error(), "")
+	case holds:
+		d.Verdict = VerdictOK
+		return d, nil
 	}
-	if text, ok := rule.Reason.Render(func(ref config.Ref) (string, bool) { return r.placeholder(in, ref), true }); ok {
-		refusal.Reason += ": " + text
-	} else {
-		refusal.Reason += r.untrue(rule, in)
+	reason, ok := rule.Reason.Render(func(ref config.Ref) (string, bool) { return r.placeholder(in, ref), true })
+	if !ok {
+		reason = untrue(d.Clauses)
 	}
 	words, _ := rule.Words.Render(func(ref config.Ref) (string, bool) { return r.word(in, ref) })
-	if utf8.RuneCountInString(words) <= maxWords {
-		refusal.words = words
+	return d, r.refusal(rule, rule.Name+": "+reason, words)
+}
+
+func (r *ruled) refusal(rule *rule, reason, words string) *Refusal {
+	if utf8.RuneCountInString(words) > maxWords {
+		words = ""
 	}
-	return refusal
+	return &Refusal{Gate: GateRules, Code: r.code(), Place: rule.At("require"), Reason: reason, words: words}
 }
 
 // untrue is the reason of a rule that gives none: its clauses that are false.
-func (r *ruled) untrue(rule *rule, in rules.Input) string {
-	text := ""
-	for _, c := range r.clauses(rule, in) {
+func untrue(clauses []Clause) string {
+	var out []string
+	for _, c := range clauses {
 		if c.Is == "false" {
-			text += ": " + cut(c.Text, maxPlaceholder)
+			out = append(out, cut(c.Text, maxPlaceholder))
 		}
 	}
-	return text
+	switch len(out) {
+	case 0:
+		return "it is false"
+	case 1:
+		return out[0] + " is false"
+	}
+	return strings.Join(out, "; ") + " are false"
 }
 
 // code is what a refusal by rules is called: of a write it says that nothing
@@ -148,15 +158,6 @@ func (r *ruled) code() string {
 		return codeWriteRefused
 	}
 	return codeRuleRefused
-}
-
-// detail is what a rule said, with its clauses and the values on both sides.
-func (r *ruled) detail(rule *rule, in rules.Input, refused *Refusal) Detail {
-	d := Detail{Verdict: VerdictOK, Text: rule.Name, Place: rule.At("require"), Clauses: r.clauses(rule, in)}
-	if refused != nil {
-		d.Verdict = VerdictNo
-	}
-	return d
 }
 
 func (r *ruled) clauses(rule *rule, in rules.Input) []Clause {

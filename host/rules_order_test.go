@@ -127,6 +127,28 @@ func TestWordsOfARule(t *testing.T) {
 	}
 }
 
+// A rule that gives no reason has for one what of it is false, with the values.
+func TestReasonOfARuleWithoutOne(t *testing.T) {
+	for condition, want := range map[string]string{
+		"args.amount > 100":                        "args.amount > 100: 5 > 100 are false",
+		"args.amount < 9 && args.amount > 100":     "args.amount > 100: 5 > 100 are false",
+		`args.amount == 1 || args.order_id == "x"`: `args.amount == 1: 5 == 1; args.order_id == "x": "LK-500000" == "x" are false`,
+		`!args.order_id.startsWith("LK-")`:         "",
+	} {
+		d := newPayDesk(t, effectWrite, payRule("r", condition, ""))
+		o := d.open(t).Call(t.Context(), staff(), ask("pay", paid))
+		first := "r: args.amount == -1: 5 == -1" // of payRule itself
+		if want == "" {
+			want = first + " is false"
+		} else {
+			want = first + "; " + want
+		}
+		if o.Reason != want {
+			t.Errorf("%s: %s", condition, o.Reason)
+		}
+	}
+}
+
 // The record and the reason have everything; the model none of it.
 func TestReasonOfARule(t *testing.T) {
 	d := newPayDesk(t, effectWrite, payLimit+paySpent+payRule("r", "args.amount + facts.spent <= values.limit",
