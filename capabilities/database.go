@@ -16,11 +16,13 @@ import (
 )
 
 // Database is a SQLite file that can only be read. Guests have connections of
-// their own: whatever they ask for, the gates' short queries do not wait.
+// their own, and so have the sums of rules, which may read many rows: whatever
+// they ask for, the gates' short queries do not wait.
 type Database struct {
 	Name   string // as the config names it
 	db     *sql.DB
 	guests *sql.DB
+	sums   *sql.DB
 	reads  atomic.Uint64
 }
 
@@ -49,7 +51,7 @@ func OpenSQLite(name, file string) (*Database, error) {
 	}
 	dsn := sqlitefile.Name(file, options)
 	d := &Database{Name: name}
-	for _, pool := range []**sql.DB{&d.db, &d.guests} {
+	for _, pool := range []**sql.DB{&d.db, &d.guests, &d.sums} {
 		if *pool, err = sql.Open("sqlite", dsn); err != nil {
 			return nil, fmt.Errorf("cannot be opened: %w", err)
 		}
@@ -63,7 +65,7 @@ func OpenSQLite(name, file string) (*Database, error) {
 	return d, nil
 }
 
-const connections = 8 // for the gates, and as many for guests
+const connections = 8 // for the gates, as many for guests, and as many for sums
 
 // Reads counts the queries made since the database was opened, those that
 // check a table at load left out. A test reads it to show that a refused call
@@ -71,7 +73,7 @@ const connections = 8 // for the gates, and as many for guests
 func (d *Database) Reads() uint64 { return d.reads.Load() }
 
 // Close closes every connection.
-func (d *Database) Close() error { return errors.Join(d.db.Close(), d.guests.Close()) }
+func (d *Database) Close() error { return errors.Join(d.db.Close(), d.guests.Close(), d.sums.Close()) }
 
 // Statement is one prepared query on a Database.
 type Statement struct {
@@ -86,6 +88,10 @@ func (d *Database) Prepare(ctx context.Context, query string) (*Statement, error
 
 func (d *Database) prepareForGuests(ctx context.Context, query string) (*Statement, error) {
 	return d.prepare(ctx, d.guests, query)
+}
+
+func (d *Database) prepareForSums(ctx context.Context, query string) (*Statement, error) {
+	return d.prepare(ctx, d.sums, query)
 }
 
 func (d *Database) prepare(ctx context.Context, pool *sql.DB, query string) (*Statement, error) {

@@ -97,7 +97,7 @@ func (r *Records) SumFact(ctx context.Context, c SumConfig) (*SumFact, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.query, err = r.db.Prepare(ctx, f.sql())
+	f.query, err = r.db.prepareForSums(ctx, f.sql())
 	return f, err
 }
 

@@ -97,29 +97,37 @@ func (a *auditRecorder) answered(r *Record) []audit.Value {
 	return out
 }
 
-// maxDetails is how many clauses of a call are sealed.
+// maxDetails is how many details of a call are sealed, the clauses of rules among them.
 const maxDetails = 200
 
 // detailsJSON are the clauses that the gates looked at, but for what may be
 // another's; nil: there are none.
 func detailsJSON(answers []Answer) []byte {
-	b, n := []byte(`[`), 0
+	b, n, more := []byte(`[`), 0, 0
 	for _, a := range answers {
 		for _, d := range a.Details {
-			if d.others || n == maxDetails {
+			if d.others {
 				continue
 			}
-			if n++; n > 1 {
+			if n+1+len(d.Clauses) > maxDetails {
+				more++
+				continue
+			}
+			if n > 0 {
 				b = append(b, ',')
 			}
+			n += 1 + len(d.Clauses)
 			b = appendMember(append(b, '{'), "gate", a.Gate.String())
 			b = appendMember(b, "verdict", string(d.Verdict))
 			b = appendMember(b, "text", d.Text)
 			b = append(appendClauses(appendMember(b, "place", plainPlace(d.Place)), d.Clauses), '}')
 		}
 	}
-	if n == 0 {
+	switch {
+	case n == 0:
 		return nil
+	case more > 0:
+		b = fmt.Appendf(b, `,{"more":%d}`, more)
 	}
 	return append(b, ']')
 }

@@ -18,8 +18,8 @@ import (
 // same bytes and the host does the same work (I6): every lookup of the call is
 // made, each is one query that gives one row, and only then is one chosen.
 
-// gateTime bounds what the gate waits for its databases, whose queries are
-// lookups of one row.
+// gateTime bounds what a gate waits for its databases: lookups of one row, and
+// the sums of rules, which have connections of their own.
 const gateTime = 2 * time.Second
 
 // asked is a call whose session may make it.

@@ -43,6 +43,7 @@ func (h *Host) explainAll(ctx context.Context, s Session, p Proposal, rec *Recor
 	e, err := h.enterSession(s, p, rec, t)
 	if refused(err) {
 		e = entered{session: s, proposal: p, id: rec.CallID, trail: t}
+		e.session.ID = or(s.ID, rec.CallID)
 	}
 	checked, err := h.checkContract(e)
 	if refused(err) {
@@ -54,7 +55,7 @@ func (h *Host) explainAll(ctx context.Context, s Session, p Proposal, rec *Recor
 		a = asked{checked: checked, scopes: make([][]string, len(checked.tool.grants))}
 		for i, g := range checked.tool.grants {
 			if g.records != nil {
-				a.scopes[i], _ = g.records.scope(s)
+				a.scopes[i], _ = g.records.scope(checked.session)
 			}
 		}
 	}
@@ -68,6 +69,13 @@ func (h *Host) explainAll(ctx context.Context, s Session, p Proposal, rec *Recor
 		refused(err)
 	}
 	return first
+}
+
+func or(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
 }
 
 // explainArguments gives each argument with what the contract asks of it.

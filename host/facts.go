@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolhost/toolhost/capabilities"
 	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/decimal"
 	"github.com/toolhost/toolhost/host/rules"
 	"github.com/toolhost/toolhost/host/strictjson"
 )
@@ -28,20 +29,22 @@ type fact struct {
 
 // facts are those of one decision.
 type facts struct {
-	values map[string]rules.Value
-	faults map[string]error // why there is no value: an AbsentError, or what no has() may pass over
-	shown  []byte           // JSON, for the record: what was fetched
+	values  map[string]rules.Value
+	faults  map[string]error // why there is no value: an AbsentError, or what no has() may pass over
+	fetched []byte           // JSON, for the record
 }
 
 // kept is what of the facts may be stored: an argument that is a secret may
 // stand in the business data too.
 func (f facts) kept(h *hider) []byte {
 	if !h.hides() {
-		return f.shown
+		return f.fetched
 	}
-	v, err := strictjson.Read(f.shown, strictjson.Default(len(f.shown)))
+	limits := strictjson.Default(len(f.fetched))
+	limits.Digits = decimal.Digits // a sum may have more than what a model may write
+	v, err := strictjson.Read(f.fetched, limits)
 	if err != nil {
-		return nil
+		return strictjson.AppendString(nil, withheld)
 	}
 	return h.value(v).AppendJSON(nil)
 }
@@ -50,7 +53,7 @@ func (f facts) kept(h *hider) []byte {
 // this session cannot have, is an absent value, which refuses where a rule
 // reads it; the error is a *Refusal, of a database that could not be asked.
 func (a *asked) fetchFacts(ctx context.Context, now time.Time) (facts, error) {
-	out := facts{values: map[string]rules.Value{}, faults: map[string]error{}, shown: []byte(`{`)}
+	out := facts{values: map[string]rules.Value{}, faults: map[string]error{}, fetched: []byte(`{`)}
 	for i := range a.tool.rules.facts {
 		f := &a.tool.rules.facts[i]
 		json, value, err := f.fetch(ctx, a, now)
@@ -69,13 +72,13 @@ func (a *asked) fetchFacts(ctx context.Context, now time.Time) (facts, error) {
 			return facts{}, &Refusal{Gate: GateRules, Code: codeUnavailable, Place: f.Place, Reason: err.Error()}
 		}
 		out.values[f.Name] = value
-		if len(out.shown) > 1 {
-			out.shown = append(out.shown, ',')
+		if len(out.fetched) > 1 {
+			out.fetched = append(out.fetched, ',')
 		}
-		out.shown = append(strictjson.AppendString(out.shown, f.Name), ':')
-		out.shown = append(out.shown, json...)
+		out.fetched = append(strictjson.AppendString(out.fetched, f.Name), ':')
+		out.fetched = append(out.fetched, json...)
 	}
-	out.shown = append(out.shown, '}')
+	out.fetched = append(out.fetched, '}')
 	return out, nil
 }
 

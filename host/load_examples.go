@@ -23,25 +23,39 @@ func (l *loader) runExamples(t *tool) {
 				l.fault(e.Place, "[tools.%s] rules.%s: examples: %v", t.Name, r.Name, err)
 				continue
 			}
-			got, why := "refuse", said(r.compiled.Explain(in), "false")
-			var absent *rules.AbsentError
-			switch holds, err := r.compiled.Holds(in); {
-			case errors.As(err, &absent):
-				got, why = "error", " ("+err.Error()+`; give what it reads, or expect = "error")`
+			got := "refuse"
+			holds, err := r.compiled.Holds(in)
+			switch {
 			case err != nil:
-				got, why = "error", " ("+err.Error()+")"
+				got = "error"
 			case holds:
-				got, why = "allow", said(r.compiled.Explain(in), "true")
+				got = "allow"
 			}
 			if got != e.Expect {
-				l.fault(e.Place, "[tools.%s] rules.%s: examples: expected %s, the rule gives %s%s", t.Name, r.Name, e.Expect, got, why)
+				l.fault(e.Place, "[tools.%s] rules.%s: examples: expected %s, the rule gives %s%s", t.Name, r.Name, e.Expect, got, whyOther(r, in, err))
 			}
 		}
 	}
 }
 
-// said are the clauses that came out so, with their values.
-func said(clauses []rules.Clause, is string) string {
+// whyOther says why an example comes out otherwise.
+func whyOther(r *rule, in rules.Input, err error) string {
+	var absent *rules.AbsentError
+	switch {
+	case errors.As(err, &absent):
+		return " (" + err.Error() + `; give what it reads, or expect = "error")`
+	case err != nil:
+		return " (" + err.Error() + ")"
+	}
+	clauses := r.compiled.Explain(in)
+	if holds, _ := r.compiled.Holds(in); holds {
+		return thatAre(clauses, "true")
+	}
+	return thatAre(clauses, "false")
+}
+
+// thatAre are the clauses that came out so, with their values.
+func thatAre(clauses []rules.Clause, is string) string {
 	var out []string
 	for _, c := range clauses {
 		if c.Is == is {

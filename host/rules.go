@@ -49,25 +49,27 @@ func (h *Host) checkRules(ctx context.Context, a asked, rec *Record) (ruled, err
 	}
 	rec.Facts = r.facts.kept(rec.hide)
 	var held []string
-	var said []Detail
+	var details []Detail
 	var first *Refusal
 	for i := range a.tool.rules.rules {
 		rule := &a.tool.rules.rules[i]
 		detail, refused := r.decide(rule, in)
-		said = append(said, detail)
+		details = append(details, detail)
 		if refused != nil && first == nil {
 			first = refused
 		}
 		if first != nil && !a.trail.full {
 			break
 		}
-		held = append(held, rule.Name)
+		if refused == nil {
+			held = append(held, rule.Name)
+		}
 	}
 	if first != nil {
-		first.details = said
+		first.details = details
 		return ruled{}, first
 	}
-	a.trail.ok(GateRules, count(len(held), "rule")+", true: "+strings.Join(held, ", "), said...)
+	a.trail.ok(GateRules, count(len(held), "rule")+", true: "+strings.Join(held, ", "), details...)
 	return r, nil
 }
 
@@ -109,8 +111,8 @@ func sessionField(s Session) func(string) (rules.Value, error) {
 // decide says what a rule said, with its clauses and the values on both sides,
 // and refuses where it is not true.
 func (r *ruled) decide(rule *rule, in rules.Input) (Detail, *Refusal) {
-	holds, err := rule.compiled.Holds(in)
-	d := Detail{Verdict: VerdictNo, Text: rule.Name, Place: rule.At("require"), Clauses: r.clauses(rule, in)}
+	holds, clauses, err := rule.compiled.Decide(in, r.hide.line)
+	d := Detail{Verdict: VerdictNo, Text: rule.Name, Place: rule.At("require"), Clauses: r.shownClauses(clauses)}
 	switch {
 	case err != nil:
 		// The rule's own texts say that it is false, which nobody knows.
@@ -121,7 +123,7 @@ func (r *ruled) decide(rule *rule, in rules.Input) (Detail, *Refusal) {
 	}
 	reason, ok := rule.Reason.Render(func(ref config.Ref) (string, bool) { return r.placeholder(in, ref), true })
 	if !ok {
-		reason = untrue(d.Clauses)
+		reason = untrue(clauses, d.Clauses)
 	}
 	words, _ := rule.Words.Render(func(ref config.Ref) (string, bool) { return r.word(in, ref) })
 	return d, r.refusal(rule, rule.Name+": "+reason, words)
@@ -134,12 +136,16 @@ func (r *ruled) refusal(rule *rule, reason, words string) *Refusal {
 	return &Refusal{Gate: GateRules, Code: r.code(), Place: rule.At("require"), Reason: reason, words: words}
 }
 
-// untrue is the reason of a rule that gives none: its clauses that are false.
-func untrue(clauses []Clause) string {
+// untrue is the reason of a rule that gives none: its clauses that are false,
+// where it is they that make it so.
+func untrue(clauses []rules.Clause, shown []Clause) string {
 	var out []string
-	for _, c := range clauses {
+	for i, c := range clauses {
+		if c.Turned {
+			return "it is false"
+		}
 		if c.Is == "false" {
-			out = append(out, cut(c.Text, maxPlaceholder))
+			out = append(out, cut(shown[i].Text, maxPlaceholder))
 		}
 	}
 	switch len(out) {
@@ -160,9 +166,10 @@ func (r *ruled) code() string {
 	return codeRuleRefused
 }
 
-func (r *ruled) clauses(rule *rule, in rules.Input) []Clause {
+// shownClauses are a rule's clauses as operators and the record have them.
+func (r *ruled) shownClauses(clauses []rules.Clause) []Clause {
 	var out []Clause
-	for _, c := range rule.compiled.ExplainHiding(in, r.hide.line) {
+	for _, c := range clauses {
 		if slices.ContainsFunc(c.Reads, r.secret) && c.Left != "" {
 			// Both sides: what is made of a secret tells of it, and so does what it equals.
 			c.Left, c.Right = hidden, hidden

@@ -140,7 +140,7 @@ func isCounted(o Outcome) bool {
 		return false
 	}
 	switch o.Code {
-	case codeUnavailable, codeAuditUnavailable, codeApprovalUnavailable: // and every other code that says the host could not decide
+	case codeUnavailable, codeAuditUnavailable, codeApprovalUnavailable:
 		return false
 	}
 	return true

@@ -16,8 +16,8 @@ func (c *cli) checkCommand() *cobra.Command {
 		Use:                   "check",
 		Short:                 "Load everything and say what is wrong, or what each tool can reach; runs no guest code",
 		Long: `Loads the config, the contracts and the modules, holds imports against grants and
-columns against tables, compiles, and looks whether calls could be recorded. Every
-fault is told, with file and line.
+columns against tables, types the rules and runs their examples, compiles, and looks
+whether calls could be recorded. Every fault is told, with file and line.
 
 exit     0 nothing is wrong, 2 something is`,
 		Example: `  toolhost check --config config.toml`,

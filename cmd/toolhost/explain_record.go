@@ -94,6 +94,11 @@ func (c *cli) printTold(t toldCall) {
 	} else if t.end != nil && !call.Explained {
 		c.printResult([]byte(gone))
 	}
+	c.printEntry(t, call)
+}
+
+// printEntry is what the log has of the call besides the gates' answers.
+func (c *cli) printEntry(t toldCall, call *audit.Call) {
 	fmt.Fprintf(c.stdout, "\n  call        %s, %s\n", clean(call.ID), call.Began.UTC().Format("2006-01-02 15:04:05.000 UTC"))
 	outcome := "started; no end is recorded"
 	if t.end != nil {

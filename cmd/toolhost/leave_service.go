@@ -77,7 +77,7 @@ func employeeOf(id string) (leaveEmployee, bool) {
 	return all[i], true
 }
 
-// admit says who asks, and answers itself where that may not be: about an
+// admit tells whether who asks may, and answers itself where that may not be: about an
 // employee, or with "" about no one in particular.
 func admit(w http.ResponseWriter, r *http.Request, about string) bool {
 	user, known := employeeOf(r.Header.Get(userHeader))

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // zones are the same on every machine
+	_ "time/tzdata" // zones are there on every machine
 
 	"github.com/toolhost/toolhost/host/nearest"
 )

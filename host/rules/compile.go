@@ -25,7 +25,6 @@ const (
 type Env struct {
 	env       *cel.Env
 	vars      []Field
-	objects   map[string]Type
 	functions map[string]function // by overload
 }
 
@@ -65,7 +64,7 @@ func NewEnv(vars []Field) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Env{vars: vars, objects: p.objects, functions: map[string]function{}}
+	e := &Env{vars: vars, functions: map[string]function{}}
 	options := []cel.EnvOption{
 		cel.CustomTypeProvider(p),
 		cel.Macros(cel.HasMacro, cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro, sumMacro()),

@@ -18,6 +18,7 @@ type clause struct {
 	id          int64
 	operator    string // "<="; "": it has no right side
 	left, right int64  // 0: it has no such side
+	turned      bool   // below ! or ? :, where false does not mean that the rule is
 	reads       [][]string
 }
 
@@ -30,6 +31,8 @@ type Clause struct {
 	Is    string     // "true", "false" or "error"; "-" where it was not needed
 	Error string     // where Is is "error"
 	Reads [][]string // the paths that it names, as Rule.Reads
+
+	Turned bool // it stands below ! or ? :, where being false does not make the rule so
 }
 
 // String shows a clause with its values: "args.amount <= 100: 120.00 <= 100".
@@ -47,12 +50,32 @@ func (c Clause) String() string {
 
 // Explain gives the rule's clauses with the values on both sides, of those too
 // that were not needed. It costs more than Holds does.
-func (r *Rule) Explain(in Input) []Clause { return r.ExplainHiding(in, nil) }
+func (r *Rule) Explain(in Input) []Clause {
+	_, clauses, _ := r.Decide(in, nil)
+	return clauses
+}
 
-// ExplainHiding is Explain with what must not be shown taken out of each text,
-// whole as it is: of one that is cut a part would be left.
-func (r *Rule) ExplainHiding(in Input, hide func(string) string) []Clause {
-	needed, all := r.values(r.tracker, in), r.values(r.explainer, in)
+// Decide is Holds with the rule's clauses. hide, if set, takes what must not be
+// shown out of each text, whole as it is: of one that is cut a part would be left.
+func (r *Rule) Decide(in Input, hide func(string) string) (bool, []Clause, error) {
+	v, needed, err := r.values(r.tracker, in)
+	_, all, _ := r.values(r.explainer, in) // what failed is in the state
+	return v == types.True && err == nil, r.explain(needed, all, hide), err
+}
+
+// A state gives the values of expressions by their ids.
+type state func(id int64) (ref.Val, bool)
+
+// values runs a program and gives what it gave, and the values on the way.
+func (r *Rule) values(p cel.Program, in Input) (ref.Val, state, error) {
+	v, details, err := r.run(p, in)
+	if details == nil || details.State() == nil {
+		return v, func(int64) (ref.Val, bool) { return nil, false }, err
+	}
+	return v, details.State().Value, err
+}
+
+func (r *Rule) explain(needed, all state, hide func(string) string) []Clause {
 	show := shower{hide, map[types.String]types.String{}}.show
 	side := func(id int64) string {
 		v, ok := all(id)
@@ -63,7 +86,7 @@ func (r *Rule) ExplainHiding(in Input, hide func(string) string) []Clause {
 	}
 	out := make([]Clause, 0, len(r.clauses))
 	for _, c := range r.clauses {
-		shown := Clause{Text: c.text, Is: "-", Reads: c.reads, Left: side(c.left), Sign: c.operator, Right: side(c.right)}
+		shown := Clause{Text: c.text, Is: "-", Reads: c.reads, Turned: c.turned, Left: side(c.left), Sign: c.operator, Right: side(c.right)}
 		if shown.Sign != "" && (shown.Left == "" || shown.Right == "") {
 			shown.Left, shown.Sign, shown.Right = "", "", ""
 		}
@@ -78,15 +101,6 @@ func (r *Rule) ExplainHiding(in Input, hide func(string) string) []Clause {
 	return out
 }
 
-// values runs a program and gives the values of its expressions by their ids.
-func (r *Rule) values(p cel.Program, in Input) func(id int64) (ref.Val, bool) {
-	_, details, _ := r.run(p, in) // what failed is in the state
-	if details == nil || details.State() == nil {
-		return func(int64) (ref.Val, bool) { return nil, false }
-	}
-	return details.State().Value
-}
-
 var signs = map[string]string{
 	operators.Equals: "==", operators.NotEquals: "!=", operators.Less: "<", operators.LessEquals: "<=",
 	operators.Greater: ">", operators.GreaterEquals: ">=", operators.In: "in",
@@ -97,30 +111,31 @@ var signs = map[string]string{
 func (c *compiler) clauses() []clause {
 	var out []clause
 	text := c.texts()
-	var walk func(e ast.Expr)
-	walk = func(e ast.Expr) {
+	var walk func(e ast.Expr, turned bool)
+	walk = func(e ast.Expr, turned bool) {
 		if e.Kind() == ast.CallKind {
 			call := e.AsCall()
-			switch call.FunctionName() {
+			switch name := call.FunctionName(); name {
 			case operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Conditional:
+				turns := name == operators.LogicalNot || name == operators.Conditional
 				for _, a := range call.Args() {
-					walk(a)
+					walk(a, turned || turns)
 				}
 				return
 			}
 			if sign, ok := signs[call.FunctionName()]; ok {
 				args := call.Args()
-				out = append(out, clause{text: text(e), id: e.ID(), operator: sign, left: args[0].ID(), right: args[1].ID(), reads: c.readsOf(e)})
+				out = append(out, clause{text: text(e), id: e.ID(), operator: sign, left: args[0].ID(), right: args[1].ID(), turned: turned, reads: c.readsOf(e)})
 				return
 			}
 		}
-		one := clause{text: text(e), id: e.ID(), reads: c.readsOf(e)}
+		one := clause{text: text(e), id: e.ID(), turned: turned, reads: c.readsOf(e)}
 		if e.Kind() == ast.CallKind && e.AsCall().IsMemberFunction() {
 			one.left = e.AsCall().Target().ID()
 		}
 		out = append(out, one)
 	}
-	walk(c.tree.Expr())
+	walk(c.tree.Expr(), false)
 	return out
 }
 

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	_ "time/tzdata" // zones are the same on every machine
+	_ "time/tzdata" // zones are there on every machine
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/operators"
@@ -93,6 +93,12 @@ func library() []function {
 		{name: "getDays", overload: "duration_days", member: true, args: of(duration), result: numberType, run: wholeOf(24 * time.Hour), like: "duration.getDays()"},
 		{name: "getHours", overload: "duration_hours", member: true, args: of(duration), result: numberType, run: wholeOf(time.Hour), like: "duration.getHours()"},
 	}
+	return append(table, perType()...)
+}
+
+// perType are what there is of each type alike.
+func perType() []function {
+	var table []function
 	for _, t := range []*cel.Type{numberType, dateType, instant, duration} {
 		table = append(table, comparisons(t)...)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -116,10 +117,11 @@ func (c *compiler) literal(e ast.Expr, kind Kind, v Value, err error) {
 const maxPattern = 200 // characters; what RE2 makes of them is bounded by Go's regexp
 
 func (c *compiler) pattern(e ast.Expr, text string) {
-	p, err := regexp.Compile(text)
-	switch {
-	case len(text) > maxPattern:
+	if utf8.RuneCountInString(text) > maxPattern {
 		c.fault(e, "a pattern of more than %d characters", maxPattern)
+		return
+	}
+	switch p, err := regexp.Compile(text); {
 	case err != nil:
 		c.fault(e, "no pattern: %v", err)
 	default:

@@ -147,7 +147,7 @@ func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
 
 func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bool) {
 	t, ok := p.objects[name].Field(field)
-	if !ok || t.Kind == Unusable { // Compile tells why, see misuse
+	if !ok || t.Kind == Unusable { // Compile tells why, see fields
 		return nil, false
 	}
 	return &types.FieldType{

@@ -58,7 +58,6 @@ func ObjectValue(t Type, get func(field string) (Value, error)) Value {
 // error says what does not fit and never quotes the value.
 func FromJSON(t Type, v strictjson.Value) (Value, error) {
 	text, _ := v.Text()
-	misfit := fmt.Errorf("is %s, where a %s should be", v.Kind(), t.Kind)
 	switch {
 	case v.Kind() == strictjson.Null || v.Kind() == strictjson.Nothing:
 		return Value{}, nil
@@ -82,7 +81,7 @@ func FromJSON(t Type, v strictjson.Value) (Value, error) {
 	case t.Kind == Object && v.Kind() == strictjson.Object:
 		return ObjectValue(t, (&members{of: t, in: v}).get), nil
 	}
-	return Value{}, misfit
+	return Value{}, fmt.Errorf("is %s, where a %s should be", v.Kind(), t.Kind)
 }
 
 // members converts the members of a JSON object when they are first read, and

@@ -123,6 +123,9 @@ func (s *State) Bounds(l Limits, clock func() time.Time) (*Bounds, error) {
 		b.write, err = openWriter(s.path)
 	}
 	if err != nil {
+		if b.nth != nil {
+			_ = b.nth.Close() // the first error is the one to tell
+		}
 		return nil, fmt.Errorf("state database %s: %w", s.path, err)
 	}
 	s.bounds = b

@@ -43,7 +43,13 @@ func openWriter(path string) (*writer, error) {
 		err = insist(hurry, w.prepare)
 	}
 	if err != nil {
-		_ = db.Close() // the first error is the one to tell
+		for _, s := range w.all {
+			_ = s.Close() // the first error is the one to tell
+		}
+		if w.conn != nil {
+			_ = w.conn.Close()
+		}
+		_ = db.Close()
 		return nil, err
 	}
 	return w, nil
