@@ -146,9 +146,7 @@ func rowType(name string, records *capabilities.Records) rules.Type {
 	t := rules.Type{Kind: rules.Object, Name: name, Lacks: "it is NULL"}
 	types := records.ColumnTypes()
 	for _, column := range records.Columns() {
-		of := rules.Type{Kind: map[string]rules.Kind{
-			"text": rules.Text, "integer": rules.Number, "decimal": rules.Number, "minor": rules.Number, "date": rules.Date, "boolean": rules.Boolean,
-		}[types[column].Name]}
+		of := rules.Type{Kind: columnKind(types[column])}
 		switch of.Kind {
 		case rules.Text:
 			of.Most = int(records.MaxBytes())
@@ -159,6 +157,13 @@ func rowType(name string, records *capabilities.Records) rules.Type {
 		t.Fields = append(t.Fields, rules.Field{Name: column, Type: of})
 	}
 	return t
+}
+
+// columnKind is what a column's values are to rules.
+func columnKind(t capabilities.ColumnType) rules.Kind {
+	return map[string]rules.Kind{
+		"text": rules.Text, "integer": rules.Number, "decimal": rules.Number, "minor": rules.Number, "date": rules.Date, "boolean": rules.Boolean,
+	}[t.Name]
 }
 
 // reads tells whether any rule names a path that begins so.
@@ -225,10 +230,8 @@ func (l *loader) conditionColumns(t *tool, f *fact) []string {
 	for _, c := range f.Where {
 		columns = append(columns, c.Column)
 		of := types[c.Column]
-		fits, comparable := map[string]rules.Kind{
-			"text": rules.Text, "date": rules.Date, "integer": rules.Number, "minor": rules.Number, "boolean": rules.Boolean,
-		}[of.Name]
-		if !comparable {
+		fits := columnKind(of)
+		if fits == rules.Unusable || of.Name == "decimal" {
 			continue // SumFact says so
 		}
 		name, alone := argumentAlone(c.Is)

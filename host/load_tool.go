@@ -41,11 +41,9 @@ func (l *loader) readTool(ctx context.Context, t *tool) {
 // readGrant resolves one grant. One that the config has no sound capability
 // for is a fault of the config, and was told.
 func (l *loader) readGrant(t *tool, cg config.Grant) {
-	for i := range l.host.config.Capabilities {
-		if c := &l.host.config.Capabilities[i]; c.Name == cg.Capability {
-			if g := l.newGrant(cg, c); g != nil {
-				t.grants = append(t.grants, g)
-			}
+	if c := l.capability(cg.Capability); c != nil {
+		if g := l.newGrant(cg, c); g != nil {
+			t.grants = append(t.grants, g)
 		}
 	}
 }
