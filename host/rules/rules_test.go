@@ -110,6 +110,7 @@ func holding() []ruleCase {
 		// Texts and lists
 		{`args.order_id.startsWith("LK-") && size(args.order_id) == 9`, "true"},
 		{`args.order_id.matches("^(LK|BB)-[0-9]{6}$")`, "true"},
+		{`args.order_id.matches(r"^LK-\d{6}$") && args.order_id.matches("^LK-\\d{6}$")`, "true"},
 		{`args.order_id.lowerAscii() == "lk-702219" && "É".lowerAscii() == "É"`, "true"},
 		{`args.order_id in ["LK-702219", "x"]`, "true"},
 		{`args.amount in [206.05, 3]`, "true"},
