@@ -120,13 +120,12 @@ func (f *SumFact) fits(key, column string, types ...string) error {
 // be left out of a sum. NULL is no day that was ever meant, and is.
 func (f *SumFact) sql() string {
 	var selected, where []string
-	for i, name := range f.deciding() {
+	for i, name := range slices.Concat(f.c.Scope, f.Where) {
 		selected = append(selected, "+"+quote(name))
 		where = append(where, equals(name, fmt.Sprintf("?%d", i+1)))
 	}
 	if f.Since != "" {
 		selected = append(selected, f.value(f.Since)) // of a date column it may be a text of any length
-		// What is no day is read too, and is an error then: it could be of today.
 		where = append(where, fmt.Sprintf("(%[1]s >= ?%[2]d COLLATE BINARY OR date(%[1]s) IS NOT %[1]s COLLATE BINARY)", quote(f.Since), len(where)+1))
 	}
 	if f.Column != "" {
@@ -139,10 +138,6 @@ func (f *SumFact) sql() string {
 		query += " WHERE " + strings.Join(where, " AND ")
 	}
 	return query + fmt.Sprintf(" LIMIT %d", mostSummed+1)
-}
-
-func (f *SumFact) deciding() []string {
-	return slices.Concat(f.c.Scope, f.Where)
 }
 
 // Read gives the sum or count. The values are of the Where columns, in their

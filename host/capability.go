@@ -35,16 +35,14 @@ func (h *Host) checkCapability(ctx context.Context, a ruled) (bounded, error) {
 			b.reach[g.kind.Name] = map[string]capabilities.Reach{}
 		}
 		b.reach[g.kind.Name][g.Capability] = reach
-		reached = append(reached, g.Capability+": "+shown)
-		details = append(details, Detail{Verdict: VerdictOK, Text: g.Capability + ": " + shown, Place: g.decides})
+		shown = g.Capability + ": " + shown
+		reached = append(reached, shown)
+		details = append(details, Detail{Verdict: VerdictOK, Text: shown, Place: g.decides})
 	}
 	if len(reached) == 0 {
 		reached = []string{"reaches nothing"}
 	}
-	if !a.trail.full || len(details) < 2 { // one says no more than the answer
-		details = nil
-	}
-	a.trail.ok(GateCapability, strings.Join(reached, "; "), details...)
+	a.trail.ok(GateCapability, strings.Join(reached, "; "), a.trail.several(details)...)
 	return b, nil
 }
 
@@ -56,13 +54,11 @@ func (a *ruled) denied(g *grant, err error, details []Detail) error {
 	if !errors.As(err, &d) {
 		return &Refusal{Gate: GateCapability, Code: codeUnavailable, Place: g.Place, Reason: g.Capability + ": " + err.Error()}
 	}
-	details = append(details, Detail{Verdict: VerdictNo, Text: g.Capability + ": " + d.Text, Place: g.decides})
-	if !a.trail.full || len(details) < 2 {
-		details = nil
-	}
+	reason := g.Capability + ": " + d.Text
+	details = append(details, Detail{Verdict: VerdictNo, Text: reason, Place: g.decides})
 	code := codeFileDenied
 	if g.kind.Name == "fetch" {
 		code = codeFetchDenied
 	}
-	return &Refusal{Gate: GateCapability, Code: code, Field: g.only, Place: g.decides, Reason: g.Capability + ": " + d.Text, words: a.wordsFor(), details: details}
+	return &Refusal{Gate: GateCapability, Code: code, Field: g.only, Place: g.decides, Reason: reason, words: a.wordsFor(), details: a.trail.several(details)}
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func (h *Host) explainAll(ctx context.Context, s Session, p Proposal, rec *Recor
 	e, err := h.enterSession(s, p, rec, t)
 	if refused(err) {
 		e = entered{session: s, proposal: p, id: rec.CallID, trail: t}
-		e.session.ID = or(s.ID, rec.CallID)
+		e.session.ID = cmp.Or(s.ID, rec.CallID)
 	}
 	checked, err := h.checkContract(e)
 	if refused(err) {
@@ -69,13 +70,6 @@ func (h *Host) explainAll(ctx context.Context, s Session, p Proposal, rec *Recor
 		refused(err)
 	}
 	return first
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // explainArguments gives each argument with what the contract asks of it.

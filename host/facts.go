@@ -20,11 +20,11 @@ import (
 // fact is one of them, prepared at load. One of row and sum is set.
 type fact struct {
 	config.Fact
-	of   *recordsGrant // the capability's scope; a fact needs no grant
-	row  *capabilities.RowFact
-	sum  *capabilities.SumFact
-	typ  rules.Type
-	zone *time.Location // of Within
+	of    *recordsGrant // the capability's scope; a fact needs no grant
+	alone []string      // of each Where the argument that it is and nothing else; "": a text
+	row   *capabilities.RowFact
+	sum   *capabilities.SumFact
+	typ   rules.Type
 }
 
 // facts are those of one decision.
@@ -61,15 +61,10 @@ func (a *asked) fetchFacts(ctx context.Context, now time.Time) (facts, error) {
 		switch {
 		case errors.As(err, &absent):
 			out.faults[f.Name] = err
-			err = nil
-		case err != nil:
-			err = fmt.Errorf("facts.%s: %w", f.Name, err)
-		}
-		switch {
 		case errors.Is(err, capabilities.ErrIncomparable): // the model's value, not the database
-			json, out.faults[f.Name] = []byte("null"), err
+			out.faults[f.Name] = fmt.Errorf("facts.%s: %w", f.Name, err)
 		case err != nil:
-			return facts{}, &Refusal{Gate: GateRules, Code: codeUnavailable, Place: f.Place, Reason: err.Error()}
+			return facts{}, &Refusal{Gate: GateRules, Code: codeUnavailable, Place: f.Place, Reason: fmt.Sprintf("facts.%s: %v", f.Name, err)}
 		}
 		out.values[f.Name] = value
 		if len(out.fetched) > 1 {
@@ -110,7 +105,7 @@ func (f *fact) fetch(ctx context.Context, a *asked, now time.Time) ([]byte, rule
 	}
 	sum, err := f.sum.Read(ctx, want, conditions, f.since(now))
 	if err != nil {
-		return nil, rules.Value{}, err
+		return none, rules.Value{}, err
 	}
 	return []byte(sum.String()), rules.NumberValue(sum), nil
 }
@@ -142,7 +137,7 @@ func (f *fact) since(now time.Time) string {
 	if f.Within.Column == "" {
 		return ""
 	}
-	y, m, d := now.In(f.zone).Date()
+	y, m, d := now.In(f.Within.Zone).Date()
 	// Counted in UTC: in the zone this hour may not be there on that day.
 	return time.Date(y, m, d+1-f.Within.Days, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 }
@@ -150,9 +145,9 @@ func (f *fact) since(now time.Time) string {
 // conditions are the values of a sum's where, in the order of the config, or the
 // first that there is none for.
 func (f *fact) conditions(a *asked) (values []strictjson.Value, lacks string) {
-	for _, c := range f.Where {
-		if name, ok := argumentAlone(c.Is); ok {
-			value, there := a.args.Get(name)
+	for i, c := range f.Where {
+		if f.alone[i] != "" {
+			value, there := a.args.Get(f.alone[i])
 			if !there {
 				return nil, c.Is.String()
 			}
@@ -168,13 +163,14 @@ func (f *fact) conditions(a *asked) (values []strictjson.Value, lacks string) {
 	return values, ""
 }
 
-// argumentAlone is the x of a template that is {args.x} and nothing else.
-func argumentAlone(t config.Template) (string, bool) {
+// argumentAlone is the x of a template that is {args.x} and nothing else; "": it
+// is more, or another.
+func argumentAlone(t config.Template) string {
 	refs := t.Refs()
 	if len(refs) != 1 || refs[0].Space != config.SpaceArgs || t.String() != refs[0].String() {
-		return "", false
+		return ""
 	}
-	return refs[0].Name, true
+	return refs[0].Name
 }
 
 // textOf resolves {args.x} and {session.x}.

@@ -33,7 +33,7 @@ func TestAttackWindowsAndClocks(t *testing.T) {
 			mustDo(t, err)
 			now, err := time.Parse(time.RFC3339, tt.now)
 			mustDo(t, err)
-			f := fact{Fact: config.Fact{Within: config.Window{Column: "paid_on", Days: tt.days, Zone: tt.zone}}, zone: zone}
+			f := fact{Fact: config.Fact{Within: config.Window{Column: "paid_on", Days: tt.days, Zone: zone}}}
 			if got := f.since(now); got != tt.want {
 				t.Errorf("since %s, want %s", got, tt.want)
 			}

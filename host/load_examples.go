@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,14 +33,14 @@ func (l *loader) runExamples(t *tool) {
 				got = "allow"
 			}
 			if got != e.Expect {
-				l.fault(e.Place, "[tools.%s] rules.%s: examples: expected %s, the rule gives %s%s", t.Name, r.Name, e.Expect, got, whyOther(r, in, err))
+				l.fault(e.Place, "[tools.%s] rules.%s: examples: expected %s, the rule gives %s%s", t.Name, r.Name, e.Expect, got, whyOther(r, in, holds, err))
 			}
 		}
 	}
 }
 
 // whyOther says why an example comes out otherwise.
-func whyOther(r *rule, in rules.Input, err error) string {
+func whyOther(r *rule, in rules.Input, holds bool, err error) string {
 	var absent *rules.AbsentError
 	switch {
 	case errors.As(err, &absent):
@@ -47,11 +48,7 @@ func whyOther(r *rule, in rules.Input, err error) string {
 	case err != nil:
 		return " (" + err.Error() + ")"
 	}
-	clauses := r.compiled.Explain(in)
-	if holds, _ := r.compiled.Holds(in); holds {
-		return thatAre(clauses, "true")
-	}
-	return thatAre(clauses, "false")
+	return thatAre(r.compiled.Explain(in), strconv.FormatBool(holds))
 }
 
 // thatAre are the clauses that came out so, with their values.

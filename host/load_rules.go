@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/toolhost/toolhost/capabilities"
 	"github.com/toolhost/toolhost/host/config"
@@ -15,9 +14,6 @@ import (
 
 // MaxRulesCost is what all rules of a tool may cost together: about 0.1 s at worst.
 const MaxRulesCost = 3 * rules.MaxCost
-
-// maxSessionText is how long a value of a session can be, in characters.
-const maxSessionText = 200
 
 // readRules makes a tool's rules: their types, the compiled conditions, what
 // they need fetched. Nothing of it is looked at where the contract or a
@@ -80,7 +76,7 @@ func (l *loader) readRules(ctx context.Context, t *tool) {
 func (l *loader) sessionType() rules.Type {
 	t := rules.Type{Kind: rules.Object, Name: "session", Lacks: "the session does not have it"}
 	for _, name := range append([]string{"id", "subject", "tenant", "role"}, l.host.config.Attributes...) {
-		t.Fields = append(t.Fields, rules.Field{Name: name, Type: rules.Type{Kind: rules.Text, Most: maxSessionText}})
+		t.Fields = append(t.Fields, rules.Field{Name: name, Type: rules.Type{Kind: rules.Text, Most: config.MaxSessionValue}})
 	}
 	return t
 }
@@ -119,9 +115,9 @@ func (l *loader) factTypes(t *tool) (rules.Type, bool) {
 			complete = false
 			continue
 		}
-		made := fact{Fact: f, of: newRecordsGrant(c, records), typ: rules.Type{Kind: rules.Number}, zone: time.UTC}
-		if zone, err := time.LoadLocation(f.Within.Zone); err == nil { // the config has held it
-			made.zone = zone
+		made := fact{Fact: f, of: newRecordsGrant(c, records), typ: rules.Type{Kind: rules.Number}}
+		for _, c := range f.Where {
+			made.alone = append(made.alone, argumentAlone(c.Is))
 		}
 		if !f.Key.IsZero() {
 			made.typ = rowType("facts."+f.Name, records)
@@ -227,15 +223,15 @@ func (s *ruleset) columnsOf(fact string) []string {
 func (l *loader) conditionColumns(t *tool, f *fact) []string {
 	var columns []string
 	types := l.records[f.From].ColumnTypes()
-	for _, c := range f.Where {
+	for i, c := range f.Where {
 		columns = append(columns, c.Column)
 		of := types[c.Column]
 		fits := columnKind(of)
 		if fits == rules.Unusable || of.Name == "decimal" {
 			continue // SumFact says so
 		}
-		name, alone := argumentAlone(c.Is)
-		if !alone {
+		name := f.alone[i]
+		if name == "" {
 			l.textsOnly(t, c.Place, "facts."+f.Name+": where."+c.Column, c.Is)
 			if of.Name != "text" && of.Name != "date" {
 				l.fault(c.Place, "[tools.%s] facts.%s: where.%s: a text for a column of type %s; only {args.x} alone can be one", t.Name, f.Name, c.Column, of)
@@ -278,13 +274,9 @@ func (t *tool) cannotName(ref config.Ref, forModel bool) string {
 	of := t.rules.types[string(ref.Space)]
 	names := strings.Split(ref.Name, ".")
 	for _, name := range names {
-		known := []string{}
-		for _, f := range of.Fields {
-			known = append(known, f.Name)
-		}
 		field, ok := of.Field(name)
 		if !ok {
-			return "names no value" + nearest.DidYouMean(name, known)
+			return "names no value" + nearest.DidYouMean(name, of.Names())
 		}
 		of = field
 	}

@@ -157,7 +157,10 @@ func (h *Host) resolveRules(t *tool, r *resolvedTool) {
 	for _, f := range t.rules.facts {
 		var of resolvedGrant
 		f.of.resolve(h, &of)
-		fact := resolvedFact{Count: f.Count, From: f.From, Key: f.Key.String(), Name: f.Name, Of: of.Records, Sum: f.Sum, Within: resolvedWindow(f.Within)}
+		fact := resolvedFact{Count: f.Count, From: f.From, Key: f.Key.String(), Name: f.Name, Of: of.Records, Sum: f.Sum, Within: resolvedWindow{Column: f.Within.Column, Days: f.Within.Days}}
+		if f.Within.Column != "" {
+			fact.Within.Zone = f.Within.Zone.String()
+		}
 		for _, c := range f.Where {
 			fact.Where = append(fact.Where, resolvedClause{Column: c.Column, Is: c.Is.String()})
 		}

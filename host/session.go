@@ -122,12 +122,14 @@ func (h *Host) countRefusal(rec *Record, o Outcome) error {
 	if err == nil {
 		v, err = counts.Refused(whoIsCounted(rec.Session))
 	}
-	was := fmt.Sprintf("; this one was %s (%s): %s", o.Code, o.Gate, o.Reason)
+	instead := func(code, why string) error {
+		return &Refusal{Gate: GateSession, Code: code, Reason: fmt.Sprintf("%s; this one was %s (%s): %s", why, o.Code, o.Gate, o.Reason)}
+	}
 	switch {
 	case err != nil:
-		return &Refusal{Gate: GateSession, Code: codeUnavailable, Reason: err.Error() + was}
+		return instead(codeUnavailable, err.Error())
 	case v.Standing != state.Admitted:
-		return &Refusal{Gate: GateSession, Code: codeLocked, Reason: h.whyLocked(rec.Session, v) + was}
+		return instead(codeLocked, h.whyLocked(rec.Session, v))
 	}
 	return nil
 }

@@ -51,6 +51,15 @@ func (t *trail) ok(g Gate, words string, details ...Detail) {
 	t.answers = append(t.answers, Answer{Gate: g, Verdict: VerdictOK, Text: words, Details: details})
 }
 
+// several are the details that explain shows where they are more than one: one
+// says no more than the answer.
+func (t *trail) several(details []Detail) []Detail {
+	if !t.full || len(details) < 2 {
+		return nil
+	}
+	return details
+}
+
 func (t *trail) none(g Gate, words string) {
 	t.answers = append(t.answers, Answer{Gate: g, Verdict: VerdictNone, Text: words})
 }

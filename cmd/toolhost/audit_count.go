@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -49,7 +50,7 @@ func (c *cli) auditCount(f audit.Filter, asJSON bool) error {
 			fmt.Fprintf(c.stdout, `{"day":%q,"outcome":%q,"code":%q,"calls":%d}`+"\n", n.Day, n.Outcome, n.Code, n.Calls)
 			continue
 		}
-		fmt.Fprintf(c.stdout, "%s  %-8s %-24s %8d\n", n.Day, n.Outcome, or(n.Code, "-"), n.Calls)
+		fmt.Fprintf(c.stdout, "%s  %-8s %-24s %8d\n", n.Day, n.Outcome, cmp.Or(n.Code, "-"), n.Calls)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/toolhost/toolhost/host"
@@ -72,7 +73,7 @@ func (t *toldCall) text(name string) string {
 // name says which tool and who asked, as far as that can be read.
 func (t *toldCall) name() {
 	c := t.call()
-	t.tool = or(c.Tool, t.text("tool"))
+	t.tool = cmp.Or(c.Tool, t.text("tool"))
 	if t.tool == "" {
 		t.tool = "(" + string(t.gone) + ")"
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -64,7 +65,7 @@ func readCases(path string) (*caseFile, error) {
 	}
 	for i := range f.Calls {
 		c := &f.Calls[i]
-		c.Tool, c.Session = or(c.Tool, f.Tool), or(c.Session, only)
+		c.Tool, c.Session = cmp.Or(c.Tool, f.Tool), cmp.Or(c.Session, only)
 		if f.Sessions[c.Session] == nil {
 			return nil, fmt.Errorf("%s: call %d: no session %q in this file", path, i+1, c.Session)
 		}
@@ -168,7 +169,7 @@ func (k *caseCheck) differences(c caseCall, o host.Outcome, guestRan bool) []str
 		out = append(out, fmt.Sprintf("a guest ran: %t", guestRan))
 	}
 	if c.IDs != nil {
-		want("the list of ids", strings.Join(idsIn(o.Result), " "), or(strings.Join(slices.Sorted(slices.Values(c.IDs)), " "), "none"))
+		want("the list of ids", strings.Join(idsIn(o.Result), " "), cmp.Or(strings.Join(slices.Sorted(slices.Values(c.IDs)), " "), "none"))
 	}
 	if c.SameWords != "" {
 		words := strings.ReplaceAll(string(o.Result), askedID(c), "ID")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,12 +114,5 @@ func callers(r host.Report) string {
 		}
 		out = append(out, role)
 	}
-	return or(strings.Join(out, ", "), "nobody")
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
+	return cmp.Or(strings.Join(out, ", "), "nobody")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/toolhost/toolhost/host"
@@ -69,7 +70,7 @@ func (c *cli) printTold(t toldCall) {
 	call := t.call()
 	gone := "(" + string(t.gone) + ")"
 	arguments, ok := t.values["arguments"]
-	shown := or(t.text("proposal"), gone)
+	shown := cmp.Or(t.text("proposal"), gone)
 	if ok {
 		shown = string(arguments.AppendJSON(nil))
 	}
@@ -110,7 +111,7 @@ func (c *cli) printEntry(t toldCall, call *audit.Call) {
 			float64(u.Microseconds)/1000, u.Fuel, float64(u.MemoryBytes)/(1<<20), count(u.HostCalls, "host call"))
 	}
 	for _, u := range call.Uses {
-		fmt.Fprintf(c.stdout, "  used        %s %s, %s, %s\n", clean(u.Function), clean(or(u.Capability, "(none that there is)")), clean(u.Status), count(u.Count, "time"))
+		fmt.Fprintf(c.stdout, "  used        %s %s, %s, %s\n", clean(u.Function), clean(cmp.Or(u.Capability, "(none that there is)")), clean(u.Status), count(u.Count, "time"))
 	}
 	if facts, ok := t.values["facts"]; ok {
 		fmt.Fprintf(c.stdout, "  facts       %s\n", clean(string(facts.AppendJSON(nil))))

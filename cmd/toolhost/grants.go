@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,7 +60,7 @@ func (c *cli) printGrants(reports []host.Report) error {
 			fmt.Fprintf(w, "%s\t-\t-\tnothing\n", head)
 		}
 		for _, reach := range r.Reaches {
-			by := reach.Capability + "\t" + or(strings.Join(reach.By, ", "), "-")
+			by := reach.Capability + "\t" + cmp.Or(strings.Join(reach.By, ", "), "-")
 			for _, sentence := range reach.Sentences {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", head, by, clean(sentence))
 				head, by = "\t\t", "\t" // the next lines go on

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -112,7 +113,7 @@ func tablesText(tables []host.ModuleTable) string {
 	for _, t := range tables {
 		out = append(out, fmt.Sprintf("%d elements at the start, at most %d while it runs", t.Elements, t.Most))
 	}
-	return or(strings.Join(out, "; "), "none")
+	return cmp.Or(strings.Join(out, "; "), "none")
 }
 
 func importTexts(i *host.ModuleImports) []string {

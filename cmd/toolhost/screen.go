@@ -133,8 +133,8 @@ func (c *cli) printAnswers(answers []host.Answer, explained, full bool) {
 			}
 		}
 		c.printSaid(fmt.Sprintf("%-11s", a.Gate), a.Verdict, a.Text, a.Place)
-		for _, d := range a.Details {
-			if full {
+		if full {
+			for _, d := range a.Details {
 				c.printDetail(d)
 			}
 		}

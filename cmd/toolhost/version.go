@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -40,5 +41,5 @@ func ownVersion() string {
 	if !ok {
 		return "unknown"
 	}
-	return or(info.Main.Version, "(devel)")
+	return cmp.Or(info.Main.Version, "(devel)")
 }

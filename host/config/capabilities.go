@@ -159,12 +159,9 @@ func (s section) scope() (everyone bool, clauses []Clause) {
 	if n == nil {
 		return false, nil
 	}
-	for _, item := range n.list {
-		if item.table == nil {
-			s.r.report(item.line, "%s: found %s, expected { column, is, else }", s.at("scope"), found(item))
-			continue
-		}
-		clauses = append(clauses, section{r: s.r, node: item, key: "scope", path: s.at("scope"), one: true}.clause())
+	for _, item := range s.tables("scope", "{ column, is, else }") {
+		item.one = true
+		clauses = append(clauses, item.clause())
 	}
 	return false, clauses
 }

@@ -107,14 +107,20 @@ func (r *reader) rolesAreCallers(d *Directory, tools []Tool) {
 	if d == nil || r.badCallers {
 		return
 	}
-	var callers []string
-	for _, t := range tools {
-		callers = append(callers, t.Callers...)
-	}
+	callers := callersOf(tools)
 	for _, role := range d.Roles {
 		if !slices.Contains(callers, role) {
 			r.report(d.At("roles").Line, "[directory] roles: %s is in no tool's callers, so that the directory would decide nothing for it%s",
 				quote(role), nearest.DidYouMean(role, callers))
 		}
 	}
+}
+
+// callersOf are the roles that may call any of the tools.
+func callersOf(tools []Tool) []string {
+	var callers []string
+	for _, t := range tools {
+		callers = append(callers, t.Callers...)
+	}
+	return callers
 }

@@ -80,12 +80,8 @@ func (s section) allowList(n *node) []Allow {
 		s.fault("allow", "%d entries, at most %d", len(n.list), maxAllow)
 	}
 	var list []Allow
-	for _, item := range n.list {
-		if item.table == nil {
-			s.r.report(item.line, "%s: found %s, expected a table with url and methods", s.at("allow"), found(item))
-			continue
-		}
-		a := section{r: s.r, node: item, key: "allow", path: s.at("allow")}.allow()
+	for _, item := range s.tables("allow", "a table with url and methods") {
+		a := item.allow()
 		s.shadowed(a, list)
 		list = append(list, a)
 	}

@@ -36,9 +36,9 @@ type Condition struct {
 
 // Window narrows a sum or a count to the rows of the last days, today included.
 type Window struct {
-	Column string // a date
-	Days   int    // 1: today alone
-	Zone   string // whose today it is, of the IANA's database
+	Column string         // a date
+	Days   int            // 1: today alone
+	Zone   *time.Location // whose today it is
 }
 
 // Rule is one condition that must be true for a call to go on.
@@ -132,16 +132,17 @@ func (s section) within() Window {
 		return Window{}
 	}
 	table.known([]string{"column", "days", "zone"})
-	w := Window{Zone: "UTC"}
+	w := Window{Zone: time.UTC}
 	table.require("column", `column = "refunded_on"`)
 	w.Column, _ = table.name("column", sqlName)
 	table.require("days", "days = 1, which is today")
 	w.Days, _ = table.integer("days", 1, 3660)
 	if zone, ok := table.text("zone"); ok {
-		w.Zone = zone
-		if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
+		location, err := time.LoadLocation(zone)
+		if err != nil || zone == "Local" {
 			table.fault("zone", `%s is no time zone like "Europe/Paris"`, quote(zone))
 		}
+		w.Zone = location
 	}
 	return w
 }
@@ -177,12 +178,8 @@ func (s section) rules() []Rule {
 	}
 	var list []Rule
 	names := map[string]int{}
-	for _, item := range n.list {
-		if item.table == nil {
-			s.r.report(item.line, "%s: found %s, expected a table with name and require", s.at("rules"), found(item))
-			continue
-		}
-		r := section{r: s.r, node: item, key: "rules", path: s.at("rules")}.rule()
+	for _, item := range s.tables("rules", "a table with name and require") {
+		r := item.rule()
 		if line, twice := names[r.Name]; twice && r.Name != "" {
 			s.r.report(r.Line, "%s: the name %s stands in line %d too", s.at("rules"), quote(r.Name), line)
 		}
@@ -220,12 +217,8 @@ func (s section) examples() []Example {
 	}
 	before := len(s.r.faults)
 	var list []Example
-	for _, item := range n.list {
-		if item.table == nil {
-			s.r.report(item.line, "%s: found %s, expected { expect, args }", s.at("examples"), found(item))
-			continue
-		}
-		list = append(list, section{r: s.r, node: item, key: "examples", path: s.at("examples")}.example())
+	for _, item := range s.tables("examples", "{ expect, args }") {
+		list = append(list, item.example())
 	}
 	if len(s.r.faults) > before {
 		return list // what one was to expect nobody knows

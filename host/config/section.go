@@ -166,6 +166,20 @@ func (s section) each(key string) []section {
 	return tables
 }
 
+// tables gives the tables of the list at key, and reports what else stands in
+// it; what says how one looks.
+func (s section) tables(key, what string) []section {
+	var list []section
+	for _, item := range s.node.table[key].list {
+		if item.table == nil {
+			s.r.report(item.line, "%s: found %s, expected %s", s.at(key), found(item), what)
+			continue
+		}
+		list = append(list, section{r: s.r, node: item, key: key, path: s.at(key)})
+	}
+	return list
+}
+
 // word is a string of the file and its line.
 type word struct {
 	text string

@@ -18,7 +18,8 @@ type Session struct {
 	Attributes map[string]string
 }
 
-const maxSessionValue = 200 // characters
+// MaxSessionValue is how long a value of a session can be, in characters.
+const MaxSessionValue = 200
 
 // LoadSession reads a session file. The errors are those of Load.
 func LoadSession(path string) (Session, error) {
@@ -122,8 +123,8 @@ func (s section) sessionValue(key string) string {
 		s.fault(key, "found %s, expected a string", found(n))
 	case !utf8.ValidString(text):
 		s.fault(key, "not valid UTF-8")
-	case utf8.RuneCountInString(text) > maxSessionValue:
-		s.fault(key, "longer than %d characters", maxSessionValue)
+	case utf8.RuneCountInString(text) > MaxSessionValue:
+		s.fault(key, "longer than %d characters", MaxSessionValue)
 	case strings.ContainsFunc(text, hidden):
 		s.fault(key, "%s holds a control character", quote(text))
 	}

@@ -160,10 +160,7 @@ func (r *reader) rolesHaveValues(values []Value, tools []Tool) {
 	if r.badCallers {
 		return
 	}
-	var callers []string
-	for _, t := range tools {
-		callers = append(callers, t.Callers...)
-	}
+	callers := callersOf(tools)
 	for _, v := range values {
 		for _, role := range slices.Sorted(maps.Keys(v.Roles)) {
 			if !slices.Contains(callers, role) {

@@ -218,10 +218,7 @@ const mostNamed = 12 // fields that a fault lists
 
 // meant says which field might be meant, or which there are.
 func meant(name string, of Type) string {
-	names := make([]string, len(of.Fields))
-	for i, f := range of.Fields {
-		names[i] = f.Name
-	}
+	names := of.Names()
 	hint := nearest.DidYouMean(name, names)
 	if hint == "" && len(names) > 0 && len(names) <= mostNamed {
 		hint = "; it has " + strings.Join(names, ", ")

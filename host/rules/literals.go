@@ -155,21 +155,17 @@ func (c *compiler) zone(e ast.Expr, text string) {
 }
 
 func (c *compiler) constant(e ast.Expr, kind Kind, v ref.Val) {
-	c.replace(e, v, Type{Kind: kind})
+	c.replace(e, v, Type{Kind: kind}.cel())
 }
 
 func (c *compiler) opaque(e ast.Expr, t *cel.Type, value any, size uint64) {
-	name := c.replace(e, &constant{kind: t, value: value, size: size}, Type{})
-	c.declared = append(c.declared, cel.Variable(name, t))
+	c.replace(e, &constant{kind: t, value: value, size: size}, t)
 }
 
 // replace puts a constant in the place of an expression.
-func (c *compiler) replace(e ast.Expr, v ref.Val, t Type) string {
+func (c *compiler) replace(e ast.Expr, v ref.Val, t *cel.Type) {
 	name := fmt.Sprintf("@%d", len(c.constants))
 	c.constants[name] = v
-	if t.Kind != Unusable {
-		c.declared = append(c.declared, cel.Variable(name, t.cel()))
-	}
+	c.declared = append(c.declared, cel.Variable(name, t))
 	e.SetKindCase(ast.NewExprFactory().NewIdent(e.ID(), name))
-	return name
 }

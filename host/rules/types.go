@@ -56,6 +56,15 @@ func (t Type) Field(name string) (Type, bool) {
 	return t.Fields[i].Type, true
 }
 
+// Names gives the names of an object's fields.
+func (t Type) Names() []string {
+	names := make([]string, len(t.Fields))
+	for i, f := range t.Fields {
+		names[i] = f.Name
+	}
+	return names
+}
+
 // The opaque types of CEL that stand for ours.
 var (
 	numberType  = cel.OpaqueType("number")
@@ -138,11 +147,7 @@ func (p *provider) FindStructType(name string) (*types.Type, bool) {
 
 func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
 	t, ok := p.objects[name]
-	var names []string
-	for _, f := range t.Fields {
-		names = append(names, f.Name)
-	}
-	return names, ok
+	return t.Names(), ok
 }
 
 func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bool) {
