@@ -12,7 +12,9 @@ import (
 	"github.com/toolhost/toolhost/host/stricturl"
 )
 
-// Kind "fetch": GET and HEAD of allow-listed URLs.
+// Kind "fetch": GET and HEAD of allow-listed URLs. An entry may list methods that
+// write; they are for the host's own deliveries (deliver_http.go), and no guest
+// gets them.
 //
 // The host that is dialled and the headers that are added come from the config,
 // never from a guest: a guest's URL only chooses one of the allow entries and a
@@ -56,13 +58,16 @@ type Fetch struct {
 type fetchEntry struct {
 	FetchAllow
 	transport *http.Transport
+	delivers  *http.Transport // a connection for each request
 }
 
 // OpenFetch makes the transports. Nothing is dialled.
 func OpenFetch(c FetchConfig) *Fetch {
 	f := &Fetch{c: c}
 	for _, a := range c.Allow {
-		f.entries = append(f.entries, fetchEntry{FetchAllow: a, transport: newTransport(c, a)})
+		e := fetchEntry{FetchAllow: a, transport: newTransport(c, a), delivers: newTransport(c, a)}
+		e.delivers.DisableKeepAlives = true
+		f.entries = append(f.entries, e)
 	}
 	return f
 }
@@ -105,16 +110,21 @@ func (f *FetchReach) withheld(chosen *FetchSecrets) []string {
 }
 
 // Admit is the gate's check of the URL that the grant names: an entry covers it.
-// Where none is named, some entry must be open to the session.
+// Where none is named, some entry that a guest can use must be open to the session.
 func (f *FetchReach) Admit(context.Context) error {
 	if f.only == nil {
-		for i := range f.secrets {
-			if f.secrets[i].Closed == "" {
+		why := ""
+		for i := range min(len(f.secrets), len(f.entries)) {
+			switch {
+			case !f.entries[i].takes(""):
+			case f.secrets[i].Closed == "":
 				return nil
+			case why == "":
+				why = f.secrets[i].Closed
 			}
 		}
-		if len(f.secrets) > 0 {
-			return closed(f.secrets[0].Closed)
+		if why != "" {
+			return closed(why)
 		}
 		return nil
 	}

@@ -22,7 +22,19 @@ type fetchChoice struct {
 	adds  *FetchSecrets
 }
 
-// choose finds the first entry that covers a URL and takes the method ("": any).
+// guestMethods are the methods of a guest, whatever an entry lists.
+func guestMethods() []string { return []string{http.MethodGet, http.MethodHead} }
+
+// takes tells whether an entry lists a method ("": any of a guest's).
+func (e *fetchEntry) takes(method string) bool {
+	if method == "" {
+		return slices.ContainsFunc(guestMethods(), e.takes)
+	}
+	return slices.Contains(e.Methods, method)
+}
+
+// choose finds the first entry that covers a URL and takes the method ("": any of
+// a guest's).
 func (f *FetchReach) choose(method, text string) (fetchChoice, error) {
 	u, err := stricturl.Parse(text)
 	var strange *stricturl.Error
@@ -39,7 +51,7 @@ func (f *FetchReach) choose(method, text string) (fetchChoice, error) {
 			continue
 		}
 		covered = true
-		if method != "" && !slices.Contains(e.Methods, method) {
+		if !e.takes(method) {
 			continue
 		}
 		if i >= len(f.secrets) {
@@ -51,9 +63,16 @@ func (f *FetchReach) choose(method, text string) (fetchChoice, error) {
 		return fetchChoice{url: u, entry: e, adds: &f.secrets[i]}, nil
 	}
 	if covered {
-		return fetchChoice{}, &Denial{"method_not_allowed", fmt.Sprintf("the allow entry of the URL does not take %q", shorten(method))}
+		return fetchChoice{}, &Denial{"method_not_allowed", notTaken(method)}
 	}
 	return fetchChoice{}, &Denial{"not_allowed", f.notCovered(u)}
+}
+
+func notTaken(method string) string {
+	if method == "" {
+		return "the allow entry of the URL takes neither GET nor HEAD"
+	}
+	return fmt.Sprintf("the allow entry of the URL does not take %q", shorten(method))
 }
 
 func closed(why string) error { return &Denial{"no_session_value", why} }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,6 +53,9 @@ func (f *FetchReach) answer(ctx context.Context, q fetchRequest) (Answer, error)
 		return Refuse(Denied, f.c.Name+": the grant names the one URL and no headers", "headers_not_granted"), nil
 	}
 	choice, err := f.choose(q.method, q.url)
+	if err == nil && !slices.Contains(guestMethods(), q.method) {
+		err = &Denial{"method_not_allowed", notTaken(q.method)} // what an entry lists for deliveries is none of a guest's
+	}
 	var d *Denial
 	switch {
 	case errors.As(err, &d):
