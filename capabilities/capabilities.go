@@ -29,6 +29,7 @@ func Kinds() []Kind {
 		{Name: "records", Functions: []string{"get", "list", "search"}, Instance: "from"},
 		{Name: "files", Functions: []string{"read", "list"}, Instance: "from"},
 		{Name: "fetch", Functions: []string{"send"}, Instance: "from"},
+		{Name: "outbox", Functions: []string{"append"}, Instance: "to"},
 	}
 }
 

@@ -1,6 +1,7 @@
 package capabilities
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -20,6 +21,7 @@ import (
 // they ask for, the gates' short queries do not wait.
 type Database struct {
 	Name   string // as the config names it
+	file   string
 	db     *sql.DB
 	guests *sql.DB
 	sums   *sql.DB
@@ -50,7 +52,7 @@ func OpenSQLite(name, file string) (*Database, error) {
 		},
 	}
 	dsn := sqlitefile.Name(file, options)
-	d := &Database{Name: name}
+	d := &Database{Name: name, file: file}
 	for _, pool := range []**sql.DB{&d.db, &d.guests, &d.sums} {
 		if *pool, err = sql.Open("sqlite", dsn); err != nil {
 			return nil, fmt.Errorf("cannot be opened: %w", err)
@@ -77,8 +79,32 @@ func (d *Database) Close() error { return errors.Join(d.db.Close(), d.guests.Clo
 
 // Statement is one prepared query on a Database.
 type Statement struct {
-	d *Database
-	s *sql.Stmt
+	d     *Database
+	s     *sql.Stmt
+	query string
+}
+
+// A transaction is one on a Database's file, over a connection that may write.
+type transaction struct {
+	of   *Database
+	conn *sql.Conn
+}
+
+type transactionKey struct{}
+
+// within gives a context under which every question to the database is asked
+// in the transaction: what a gate finds there holds until it commits.
+func within(ctx context.Context, of *Database, conn *sql.Conn) context.Context {
+	return context.WithValue(ctx, transactionKey{}, transaction{of, conn})
+}
+
+// run asks the query, where there is one in its database's open transaction.
+func (s *Statement) run(ctx context.Context, args []any) (*sql.Rows, error) {
+	s.d.reads.Add(1)
+	if t, ok := ctx.Value(transactionKey{}).(transaction); ok && t.of == s.d {
+		return t.conn.QueryContext(ctx, s.query, args...)
+	}
+	return s.s.QueryContext(ctx, args...)
 }
 
 // Prepare prepares a gate's query. It is ours; guests and models bring values, never SQL.
@@ -99,18 +125,27 @@ func (d *Database) prepare(ctx context.Context, pool *sql.DB, query string) (*St
 	if err != nil {
 		return nil, err
 	}
-	return &Statement{d: d, s: s}, nil
+	return &Statement{d: d, s: s, query: query}, nil
 }
 
 // Row runs the query and reads its one row.
 func (s *Statement) Row(ctx context.Context, args, into []any) error {
-	s.d.reads.Add(1)
-	return s.s.QueryRowContext(ctx, args...).Scan(into...)
+	rows, err := s.run(ctx, args)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return cmp.Or(rows.Err(), sql.ErrNoRows)
+	}
+	if err := rows.Scan(into...); err != nil {
+		return err
+	}
+	return rows.Close()
 }
 
 func (s *Statement) rows(ctx context.Context, args []any) (*sql.Rows, error) {
-	s.d.reads.Add(1)
-	return s.s.QueryContext(ctx, args...)
+	return s.run(ctx, args)
 }
 
 // guestRows runs a query that was built for one request of a guest.

@@ -62,8 +62,8 @@ func (m Mail) check() error {
 		return &Denial{"id", "the id makes no Message-ID; letters, digits and - . _ ~ do"}
 	case m.Date.IsZero():
 		return &Denial{"date", "the mail has no date"}
-	case m.Subject == "" || len(m.Subject) > maxSubject:
-		return &Denial{"subject", fmt.Sprintf("the subject is empty or longer than %d bytes", maxSubject)}
+	case len(m.Subject) > maxSubject:
+		return &Denial{"subject", fmt.Sprintf("the subject is longer than %d bytes", maxSubject)}
 	case !utf8.ValidString(m.Subject) || strings.ContainsFunc(m.Subject, unicode.IsControl):
 		return &Denial{"subject", "the subject holds a line break or another control character, or is not UTF-8"}
 	case len(m.Text) > maxText:

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -148,6 +149,31 @@ func (a *auditRecorder) Ended(r *Record) error {
 	return a.append(audit.Event{Kind: audit.Ended, At: r.Ended, Call: call, Who: who(r), Values: values, GoesOn: r.Started})
 }
 
+// Decided implements Recorder. It stands under the call that proposed the write,
+// and is of who decides: erasing them takes them out of it.
+func (a *auditRecorder) Decided(r *Record, word string) error {
+	call := &audit.Call{ID: r.CallID, Began: r.Began, Config: r.Config, Gates: []audit.GateAnswer{}}
+	if t, known := a.host.tools[r.Tool]; known {
+		policy := audit.Policy(t.policy)
+		call.Tool, call.Policy = r.Tool, &policy
+	}
+	approval := audit.Approval{Word: word}
+	if r.Approval != nil {
+		approval.ID, approval.Digest, approval.Tries = r.Approval.ID, r.Approval.Digest, r.Approval.Tries
+		call.ID = cmp.Or(r.Approval.Call, r.CallID)
+	}
+	call.Approval = &approval
+	by := audit.Who{Subject: r.Approver, Tenant: r.Session.Tenant}
+	if r.Approver == "" {
+		by = who(r)
+	}
+	var values []audit.Value
+	if r.Reason != "" {
+		values = append(values, audit.TextValue(valueReason, r.Reason))
+	}
+	return a.append(audit.Event{Kind: audit.Decided, At: a.host.clock(), Call: call, Who: by, Values: values})
+}
+
 func (a *auditRecorder) append(e audit.Event) error {
 	log, err := a.open()
 	if err != nil {
@@ -178,6 +204,9 @@ func (a *auditRecorder) call(r *Record) *audit.Call {
 	if _, known := a.host.tools[r.Tool]; known {
 		policy := audit.Policy(r.Policy)
 		c.Tool, c.Policy = r.Tool, &policy
+	}
+	if r.Approval != nil {
+		c.Approval = &audit.Approval{ID: r.Approval.ID, Digest: r.Approval.Digest}
 	}
 	if a.host.knowsRole(r.Session.Role) {
 		c.Who.Role = r.Session.Role

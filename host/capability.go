@@ -17,7 +17,9 @@ import (
 // bounded is a call whose reach is settled.
 type bounded struct {
 	ruled
-	reach map[string]map[string]capabilities.Reach // kind, capability
+	reach  map[string]map[string]capabilities.Reach // kind, capability
+	outbox *outboxGrant                             // of a write
+	row    *capabilities.OutboxReach                // what its guest asks for
 }
 
 func (h *Host) checkCapability(ctx context.Context, a ruled) (bounded, error) {
@@ -35,6 +37,9 @@ func (h *Host) checkCapability(ctx context.Context, a ruled) (bounded, error) {
 			b.reach[g.kind.Name] = map[string]capabilities.Reach{}
 		}
 		b.reach[g.kind.Name][g.Capability] = reach
+		if row, ok := reach.(*capabilities.OutboxReach); ok {
+			b.outbox, b.row = g.outbox, row
+		}
 		shown = g.Capability + ": " + shown
 		reached = append(reached, shown)
 		details = append(details, Detail{Verdict: VerdictOK, Text: shown, Place: g.decides})

@@ -79,13 +79,29 @@ func loadRecipe(t *testing.T, shared, rule, contract string) error {
 			config += "[values." + value
 		}
 	}
-	config += "[tools.recipe]\nplugin = \"plugins/recipe\"\neffect = \"write\"\ncallers = [\"staff\", \"owner\"]\n" + rule
+	config += `[directory]
+database = "desk"
+table = "people"
+roles = ["boss"]
+[capabilities.done]
+kind = "outbox"
+database = "desk"
+table = "done"
+row = { id = "{approval.id}" }
+[tools.recipe]
+plugin = "plugins/recipe"
+effect = "write"
+callers = ["staff", "owner"]
+approve = { role = "boss" }
+grants = { done = {} }
+` + rule
 	d := newDesk(t, "[databases.desk]\nurl = \"sqlite:var/desk.db\"\n"+config)
 	d.sql(t, `DROP TABLE IF EXISTS orders; DROP TABLE IF EXISTS refunds; DROP TABLE IF EXISTS customers;
-		CREATE TABLE orders (order_id TEXT NOT NULL PRIMARY KEY, tenant TEXT, status TEXT, total TEXT, currency TEXT, delivered_on TEXT) STRICT;
+		CREATE TABLE done (id TEXT NOT NULL PRIMARY KEY) STRICT; CREATE TABLE orders (order_id TEXT NOT NULL PRIMARY KEY, tenant TEXT, status TEXT, total TEXT, currency TEXT, delivered_on TEXT) STRICT;
 		CREATE TABLE refunds (refund_id TEXT NOT NULL PRIMARY KEY, tenant TEXT, order_id TEXT, amount TEXT, asked_by TEXT, paid_on TEXT) STRICT;
 		CREATE TABLE customers (customer_id TEXT NOT NULL PRIMARY KEY, tenant TEXT, email TEXT, manager TEXT) STRICT`)
 	d.write(t, "plugins/recipe/contract.json", contract)
+	d.write(t, "plugins/recipe/plugin.wasm", wasm([]string{"outbox.append"}, nil))
 	h, err := d.tryOpen(t)
 	if err == nil {
 		h.Close()

@@ -66,8 +66,11 @@ func (h *Host) explainAll(ctx context.Context, s Session, p Proposal, rec *Recor
 	}
 	b, err := h.checkCapability(ctx, r)
 	if !refused(err) {
-		_, err = h.checkApproval(b)
-		refused(err)
+		_, err = h.checkApproval(b, rec)
+		var waits *Postponed
+		if refused(err); errors.As(err, &waits) && first != err { //nolint:errorlint // an earlier gate has refused
+			t.wait(Outcome{Reason: waits.Reason})
+		}
 	}
 	return first
 }

@@ -61,6 +61,7 @@ func (d *desk) write(t testing.TB, name, text string) {
 func (d *desk) notices(t testing.TB) {
 	t.Helper()
 	d.write(t, "var/tickets/T-24011/chairs.txt", "One of the four chairs came with a broken leg.\n")
+	d.sqlIn(t, "leave.db", hosttest.LeaveSchema)
 	d.sqlIn(t, "notices.db", hosttest.NoticesSchema+`INSERT INTO notices VALUES ('D1', 'u-alice', '2026-09-10', '读书会'), ('D3', 'u-bob', '2026-09-16', '读书会')`)
 }
 

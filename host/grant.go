@@ -16,10 +16,11 @@ type grant struct {
 	of      granted       // the kind's side
 	decides config.Place  // of what a refusal of the kind rests on
 	records *recordsGrant // the same, for the caller gate; nil: another kind
+	outbox  *outboxGrant  // the same, for the approval gate; nil: another kind
 }
 
-// granted is a kind's side of a grant: grant_records.go, grant_files.go and
-// grant_fetch.go.
+// granted is a kind's side of a grant: grant_records.go, grant_files.go,
+// grant_fetch.go and grant_outbox.go.
 type granted interface {
 	// reach settles what the guest of a call can reach through the i-th grant
 	// of its tool, and says it for an operator. A *capabilities.Denial is a
@@ -47,7 +48,10 @@ func (l *loader) newGrant(cg config.Grant, c *config.Capability) *grant {
 		g.of = &filesGrant{config: c.Files, files: l.files[c.Name], leads: l.leads[c.Name]}
 	case c.Fetch != nil:
 		g.decides = c.At("allow")
-		g.of = &fetchGrant{config: c.Fetch, fetch: l.fetch[c.Name], roots: l.roots, others: l.otherEntries(c)}
+		g.of = l.newFetchGrant(c)
+	case c.Outbox != nil:
+		g.outbox = l.newOutboxGrant(c)
+		g.of = g.outbox
 	default:
 		return nil // a kind that the config has refused
 	}

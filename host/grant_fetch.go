@@ -20,6 +20,10 @@ type fetchGrant struct {
 	others []config.Allow    // entries of other capabilities
 }
 
+func (l *loader) newFetchGrant(c *config.Capability) *fetchGrant {
+	return &fetchGrant{config: c.Fetch, fetch: l.fetch[c.Name], roots: l.roots, others: l.otherEntries(c)}
+}
+
 // otherEntries are those of all other fetch capabilities: a server that two of
 // them reach could show to one what the other has told it.
 func (l *loader) otherEntries(but *config.Capability) (list []config.Allow) {
@@ -34,12 +38,8 @@ func (l *loader) otherEntries(but *config.Capability) (list []config.Allow) {
 // reach admits the URL that the grant names. Nothing is looked up or dialled:
 // which address a name has counts when it is dialled.
 func (g *fetchGrant) reach(ctx context.Context, a *asked, i int) (capabilities.Reach, string, error) {
-	secrets := make([]capabilities.FetchSecrets, len(g.config.Allow))
-	for n, entry := range g.config.Allow {
-		secrets[n] = adds(entry, a.session)
-	}
 	grant := a.tool.grants[i]
-	reach := g.fetch.Reach(secrets, a.theOne(grant))
+	reach := g.fetch.Reach(g.secrets(a.session), a.theOne(grant))
 	var others []string
 	for _, entry := range g.others {
 		others = append(others, adds(entry, a.session).Secrets...)
@@ -52,6 +52,15 @@ func (g *fetchGrant) reach(ctx context.Context, a *asked, i int) (capabilities.R
 		return reach, "the one URL " + a.shownArgument(grant.only), nil
 	}
 	return reach, "what its allow list covers", nil
+}
+
+// secrets gives what each entry adds for a session.
+func (g *fetchGrant) secrets(s Session) []capabilities.FetchSecrets {
+	secrets := make([]capabilities.FetchSecrets, len(g.config.Allow))
+	for n, entry := range g.config.Allow {
+		secrets[n] = adds(entry, s)
+	}
+	return secrets
 }
 
 // adds gives the headers that an entry gets for this session. A value that is

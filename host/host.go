@@ -30,6 +30,8 @@ type Host struct {
 	log       hclog.Logger
 	clock     func() time.Time
 	newID     func() string
+	status    *tool             // approval_status; nil: no tool writes
+	step      func(step string) // told between the steps of an approval; nil: nobody
 }
 
 // Call decides one proposal and, if every gate agrees, runs the tool. The
@@ -60,12 +62,15 @@ func (h *Host) Unreadable(ctx context.Context, s Session, raw []byte, why string
 	return h.end(ctx, p, rec, t, nil, err)
 }
 
-// decide is the path of a call; see doc.go. Only admit and decide know the
-// order of the gates.
+// decide is the path of a call; see doc.go. Only decide, admit and pass know the
+// order of the gates, and approve_run.go what follows a person's yes.
 func (h *Host) decide(ctx context.Context, s Session, p Proposal, rec *Record, t *trail) ([]byte, error) {
 	call, err := h.admit(ctx, s, p, rec, t) // 0 to 5
 	if err != nil {
 		return nil, err
+	}
+	if call.tool == h.status {
+		return h.answerStatus(call) // the host's own
 	}
 	answer, err := h.runPlugin(ctx, call, rec) // 6 plugin
 	if err != nil {
@@ -80,24 +85,30 @@ func (h *Host) admit(ctx context.Context, s Session, p Proposal, rec *Record, t 
 	if err != nil {
 		return approved{}, err
 	}
-	checked, err := h.checkContract(entered) // 1 contract
+	bounded, err := h.pass(ctx, entered, rec) // 1 to 4
 	if err != nil {
 		return approved{}, err
+	}
+	return h.checkApproval(bounded, rec) // 5 approval
+}
+
+// pass is the part of the path that is asked again when a person has agreed to
+// a write.
+func (h *Host) pass(ctx context.Context, e entered, rec *Record) (bounded, error) {
+	checked, err := h.checkContract(e) // 1 contract
+	if err != nil {
+		return bounded{}, err
 	}
 	rec.keep(checked)
 	asked, err := h.checkCaller(ctx, checked) // 2 caller
 	if err != nil {
-		return approved{}, err
+		return bounded{}, err
 	}
 	ruled, err := h.checkRules(ctx, asked, rec) // 3 rules
 	if err != nil {
-		return approved{}, err
+		return bounded{}, err
 	}
-	bounded, err := h.checkCapability(ctx, ruled) // 4 capability
-	if err != nil {
-		return approved{}, err
-	}
-	return h.checkApproval(bounded) // 5 approval
+	return h.checkCapability(ctx, ruled) // 4 capability
 }
 
 // keep keeps the arguments as they may be stored.
@@ -135,6 +146,16 @@ func (h *Host) end(ctx context.Context, p Proposal, rec *Record, t *trail, resul
 			o = h.refuse(ctx, rec, t, o, err)
 		}
 	}
+	o = h.close(ctx, rec, t, o, err, p)
+	if late := h.recorded(err); late != nil && o.State == Pending {
+		o = h.ending(ctx, rec, o, late)
+		t.no(o)
+	}
+	return o
+}
+
+// close records an outcome before it leaves.
+func (h *Host) close(ctx context.Context, rec *Record, t *trail, o Outcome, err error, p Proposal) Outcome {
 	t.hide(rec.hide)
 	rec.Ended, rec.State, rec.Gate, rec.Code, rec.Reason, rec.Field = h.clock(), o.State, o.Gate, o.Code, o.Reason, o.Field
 	rec.Answers = t.answers
@@ -159,6 +180,10 @@ func (h *Host) end(ctx context.Context, p Proposal, rec *Record, t *trail, resul
 // refuse makes the outcome of a refusal or failure, and notes it.
 func (h *Host) refuse(ctx context.Context, rec *Record, t *trail, o Outcome, err error) Outcome {
 	o = h.ending(ctx, rec, o, err)
+	if o.State == Pending {
+		t.wait(o)
+		return o
+	}
 	o.Reason, o.Field = rec.hide.line(o.Reason), rec.hide.line(o.Field)
 	t.no(o)
 	return o
@@ -170,8 +195,16 @@ func (h *Host) refuse(ctx context.Context, rec *Record, t *trail, o Outcome, err
 func (h *Host) ending(ctx context.Context, rec *Record, o Outcome, err error) Outcome {
 	var r *Refusal
 	var f *Failure
+	var p *Postponed
 	o.State, o.Result = Refused, nil
 	switch {
+	case errors.As(err, &p):
+		o.State, o.Gate, o.Code, o.Reason, o.Approval = Pending, GateApproval, codeWaiting, p.Reason, p.ID
+		if p.ID != "" {
+			row, _ := codeRow(GateApproval, codeWaiting)
+			o.Result = pendingResult(p.ID, row.Words)
+		}
+		return o
 	case errors.As(err, &f):
 		o.State, o.Gate, o.Code, o.Reason = Failed, f.Gate, f.Code, f.Reason
 	case errors.As(err, &r):
@@ -205,14 +238,19 @@ func (h *Host) words(ctx context.Context, rec *Record, o Outcome, r *Refusal) st
 // Tools gives the tools that a session may use now, by name.
 func (h *Host) Tools(ctx context.Context, s Session) []Tool {
 	var out []Tool
+	writes := false
 	for _, t := range h.config.Tools {
 		tool := h.tools[t.Name]
 		if h.mayUse(ctx, s, tool) == nil {
+			writes = writes || t.Effect == effectWrite
 			out = append(out, Tool{
 				Name: t.Name, Title: tool.contract.Title, Description: tool.contract.Description, Effect: t.Effect,
 				Input: tool.contract.Input, Output: tool.contract.Output,
 			})
 		}
+	}
+	if writes {
+		out = append(out, h.statusTool())
 	}
 	return out
 }

@@ -238,6 +238,9 @@ func toolConfig(n *ModuleNeeds, shown string) string {
 	line(fmt.Sprintf("plugin = %q", folder), "with contract.json, seen from the config's folder")
 	fmt.Fprintf(&b, "effect = %q\n", n.Effect)
 	line("callers = []", "the roles that may call it; so far nobody")
+	if n.Effect == effectWrite {
+		line(`approve = { role = "NAME" }`, "who must agree, a role of [directory]")
+	}
 	if len(n.Kinds) > 0 {
 		grants, why := []string{"NAME = {}"}, "the name of a capability of kind "+n.Kinds[0]
 		if len(n.Kinds) > 1 {

@@ -63,17 +63,17 @@ func TestInspectModuleAgreesWithTheLoad(t *testing.T) {
 }
 
 func TestInspectModuleSortsImports(t *testing.T) {
-	r := inspect(t, wasm([]string{"files.read", "records.list", "toolhost.log", "records.get", "records.drop", "outbox.append", "records.get"}, nil))
-	if got := r.Imports.Capabilities; len(got) != 2 || got[0].Kind != "records" || !slices.Equal(got[0].Functions, []string{"get", "list"}) || got[1].Kind != "files" {
+	r := inspect(t, wasm([]string{"files.read", "records.list", "toolhost.log", "records.get", "records.drop", "outbox.append", "queue.append", "records.get"}, nil))
+	if got := r.Imports.Capabilities; len(got) != 3 || got[0].Kind != "records" || !slices.Equal(got[0].Functions, []string{"get", "list"}) || got[1].Kind != "files" || got[2].Kind != "outbox" {
 		t.Errorf("capabilities %v", got)
 	}
-	if got := r.Imports.NotOffered; len(got) != 2 || got[0].Shown != "outbox.append" || got[1].Shown != "records.drop" || len(r.Refusals) != 2 {
+	if got := r.Imports.NotOffered; len(got) != 2 || got[0].Shown != "queue.append" || got[1].Shown != "records.drop" || len(r.Refusals) != 2 {
 		t.Errorf("not offered %v, refusals %q", got, r.Refusals)
 	}
-	if r.Needs.Effect != "write" || !slices.Equal(r.Needs.Kinds, []string{"records", "files"}) {
+	if r.Needs.Effect != "write" || !slices.Equal(r.Needs.Kinds, []string{"records", "files", "outbox"}) {
 		t.Errorf("needs %+v", r.Needs)
 	}
-	if want := "grants = { NAME_OF_RECORDS = {}, NAME_OF_FILES = {} } #"; !strings.Contains(r.Needs.Config, want) {
+	if want := "grants = { NAME_OF_RECORDS = {}, NAME_OF_FILES = {}, NAME_OF_OUTBOX = {} } #"; !strings.Contains(r.Needs.Config, want) {
 		t.Errorf("%s\nlacks %s", r.Needs.Config, want)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/state"
 )
 
@@ -13,12 +12,13 @@ import (
 // that it opens, when it is first needed and again after it could not be.
 type kept struct {
 	path   string
-	bounds config.Bounds
+	bounds state.Limits
 	clock  func() time.Time
 
 	mu     sync.Mutex
 	state  *state.State
 	counts *state.Bounds
+	writes *state.Approvals
 	failed error     // why there is none
 	tried  time.Time // when
 }
@@ -46,12 +46,24 @@ func (k *kept) openBoth() error {
 	if err != nil {
 		return err
 	}
-	counts, err := s.Bounds(state.Limits(k.bounds), k.clock)
+	counts, err := s.Bounds(k.bounds, k.clock)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
-	k.state, k.counts = s, counts
+	writes, err := s.Approvals(k.clock)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	k.state, k.counts, k.writes = s, counts, writes
 	return nil
+}
+
+// approvals gives the approvals that are kept, or why there are none.
+func (k *kept) approvals() (*state.Approvals, error) {
+	if _, _, err := k.open(); err != nil {
+		return nil, err
+	}
+	return k.writes, nil
 }
 
 func (k *kept) inUse() bool {

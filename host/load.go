@@ -17,6 +17,7 @@ import (
 	"github.com/toolhost/toolhost/capabilities"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/sandbox"
+	"github.com/toolhost/toolhost/host/state"
 )
 
 // Options are what a host needs beside its config.
@@ -31,6 +32,7 @@ type Options struct {
 	Clock    func() time.Time            // nil: time.Now
 	NewID    func() string               // nil: crypto/rand
 	Resolver *net.Resolver               // of the names that guests fetch from; nil: the system's
+	Step     func(step string)           // told between the steps of an approval (approve_run.go), for tests; nil: nobody
 }
 
 // Open loads a config whole: databases, contracts, modules. Where anything is
@@ -48,6 +50,7 @@ func Open(ctx context.Context, path string, o Options) (*Host, error) {
 	l := newLoader(h, o.Resolver)
 	l.openDatabases(ctx)
 	l.openDirectory(ctx)
+	l.openMails()
 	l.openCapabilities(ctx)
 	l.readTools(ctx)
 	if len(l.faults) == 0 {
@@ -59,6 +62,10 @@ func Open(ctx context.Context, path string, o Options) (*Host, error) {
 	if len(l.faults) > 0 {
 		_ = h.Close() // the faults are what to tell
 		return nil, &config.Faults{List: inOrder(l.faults)}
+	}
+	if err := h.newStatus(); err != nil {
+		_ = h.Close()
+		return nil, err
 	}
 	for _, t := range h.tools {
 		t.policy = h.resolve(t)
@@ -98,7 +105,7 @@ func inOrder(faults []config.Fault) []config.Fault {
 func newHost(c *config.Config, o Options) *Host {
 	h := &Host{
 		config: c, tools: map[string]*tool{}, databases: map[string]*capabilities.Database{},
-		recorder: o.Recorder, log: o.Log, clock: o.Clock, newID: o.NewID,
+		recorder: o.Recorder, log: o.Log, clock: o.Clock, newID: o.NewID, step: o.Step,
 	}
 	if h.log == nil {
 		h.log = hclog.NewNullLogger()
@@ -106,7 +113,8 @@ func newHost(c *config.Config, o Options) *Host {
 	if h.clock == nil {
 		h.clock = time.Now
 	}
-	h.kept = &kept{path: c.State, bounds: c.Session, clock: h.clock}
+	b := c.Session
+	h.kept = &kept{path: c.State, clock: h.clock, bounds: state.Limits{Steps: b.Steps, Time: b.Time, Repeats: b.Repeats, Refusals: b.Refusals, Within: b.Within}}
 	if h.recorder == nil {
 		h.audit = &auditRecorder{host: h}
 		h.recorder = h.audit
@@ -137,13 +145,15 @@ type loader struct {
 	leads    map[string]string // where the root of a files capability leads, if a link is on its path
 	fetch    map[string]*capabilities.Fetch
 	roots    map[string]string // digests by path
+	outboxes map[string]*capabilities.Outbox
+	smtp     map[string]*capabilities.SMTP // by [mail.X]
 	faults   []config.Fault
 }
 
 func newLoader(h *Host, resolver *net.Resolver) *loader {
 	return &loader{
 		host: h, resolver: resolver, records: map[string]*capabilities.Records{}, files: map[string]*capabilities.Files{}, leads: map[string]string{},
-		fetch: map[string]*capabilities.Fetch{}, roots: map[string]string{},
+		fetch: map[string]*capabilities.Fetch{}, roots: map[string]string{}, outboxes: map[string]*capabilities.Outbox{}, smtp: map[string]*capabilities.SMTP{},
 	}
 }
 

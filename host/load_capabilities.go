@@ -23,6 +23,8 @@ func (l *loader) openCapabilities(ctx context.Context) {
 			l.openFiles(c)
 		case c.Fetch != nil:
 			l.openFetch(c)
+		case c.Outbox != nil:
+			l.openOutbox(ctx, c)
 		}
 	}
 }

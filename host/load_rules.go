@@ -65,7 +65,7 @@ func (l *loader) readRules(ctx context.Context, t *tool) {
 	if len(l.faults) > before {
 		return
 	}
-	set.paths = set.named()
+	set.paths = append(set.named(), t.inRow()...)
 	l.prepareFacts(ctx, t)
 	l.roleValues(t)
 	if len(l.faults) == before {
@@ -180,6 +180,23 @@ func (s *ruleset) named() [][]string {
 		}
 	}
 	return out
+}
+
+// inRow gives the facts that the row of a tool that writes names.
+func (t *tool) inRow() (paths [][]string) {
+	for _, g := range t.grants {
+		if g.outbox == nil {
+			continue
+		}
+		for _, c := range g.outbox.config.Row {
+			for _, ref := range c.Is.Refs() {
+				if ref.Space == config.SpaceFacts {
+					paths = append(paths, append([]string{string(ref.Space)}, strings.Split(ref.Name, ".")...))
+				}
+			}
+		}
+	}
+	return paths
 }
 
 // prepareFacts prepares the queries: of a row the columns that are read, and no

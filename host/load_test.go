@@ -78,7 +78,7 @@ func TestModulesThatDoNotLoad(t *testing.T) {
 			wasm(nil, nil), loadConfig + "grants = { orders = {} }\n",
 			`config.toml:14: [tools.plain] grants.orders: plugins/plain/plugin.wasm imports nothing of kind records`,
 		},
-		"kind-that-nobody-offers":     {wasm([]string{"outbox.append"}, nil), loadConfig, `config.toml:11: [tools.plain] plugin: plugins/plain/plugin.wasm: imports outbox.append`},
+		"kind-that-nobody-offers":     {wasm([]string{"queue.append"}, nil), loadConfig, `config.toml:11: [tools.plain] plugin: plugins/plain/plugin.wasm: imports queue.append`},
 		"function-that-nobody-offers": {wasm([]string{"records.drop"}, nil), loadConfig + "grants = { orders = {} }\n", `[tools.plain] plugin: plugins/plain/plugin.wasm: imports records.drop`},
 		"unknown-wasi-function":       {wasm([]string{"wasi_snapshot_preview1.path_open"}, nil), loadConfig, `config.toml:11: [tools.plain] plugin: plugins/plain/plugin.wasm: imports wasi_snapshot_preview1.path_open`},
 		"start-section":               {wasm(nil, map[byte][]byte{8: {1}}), loadConfig, `config.toml:11: [tools.plain] plugin: plugins/plain/plugin.wasm: has a start section`},

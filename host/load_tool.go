@@ -35,6 +35,7 @@ func (l *loader) readTool(ctx context.Context, t *tool) {
 		l.holdAgainstContract(t)
 		l.readRules(ctx, t)
 	}
+	l.holdWrites(t)
 	l.readModule(t)
 }
 
@@ -74,8 +75,6 @@ func (l *loader) readModule(t *tool) {
 	wasm, err := regularfile.Read(filepath.Join(t.Plugin, ModuleFile), sandbox.MaxModule)
 	t.manifest = &sandbox.Manifest{}
 	switch {
-	case errors.Is(err, os.ErrNotExist) && t.Effect == effectWrite:
-		return // no write runs before the approval gate can let one through
 	case errors.Is(err, os.ErrNotExist):
 		l.fault(t.At("plugin"), "[tools.%s] plugin: %s is not there; build it with: toolhost plugin build %s", t.Name, t.moduleFile, l.shown(t.Plugin))
 		return
@@ -127,7 +126,7 @@ func (l *loader) compile(ctx context.Context, cache string) {
 	for i, ct := range l.host.config.Tools {
 		t := l.host.tools[ct.Name]
 		if t.inspected == nil {
-			continue // a write tool without a module
+			continue // its fault was told
 		}
 		wait.Go(func() {
 			slots <- struct{}{}

@@ -76,6 +76,8 @@ type Outcome struct {
 	Field  string       // the argument that was refused
 	Place  config.Place // the line of the config that decided
 
+	Approval string // the id of what waits, where State is Pending
+
 	details []Detail
 }
 
@@ -148,6 +150,12 @@ type Failure struct {
 
 func (e *Failure) Error() string {
 	return fmt.Sprintf("failed: %s (%s): %s", e.Code, e.Gate, e.Reason)
+}
+
+// pendingResult is what the model gets of a write that waits.
+func pendingResult(id, words string) []byte {
+	b := strictjson.AppendString([]byte(`{"ok":false,"pending":`), id)
+	return append(strictjson.AppendString(append(b, `,"note":`...), words), '}')
 }
 
 // refusalResult is what the model gets of a refusal or failure.

@@ -12,6 +12,7 @@ import (
 // stands in the record.
 
 type resolvedTool struct {
+	Approve      *resolvedApprove   `json:"approve,omitzero"`
 	Callers      []string           `json:"callers"`
 	Contract     string             `json:"contract"`
 	Directory    *resolvedDirectory `json:"directory,omitzero"`
@@ -57,6 +58,43 @@ type resolvedValue struct {
 	Type  string            `json:"type"`
 }
 
+type resolvedApprove struct {
+	ExpiresMS int64  `json:"expires_ms"`
+	Requester bool   `json:"requester"`
+	Role      string `json:"role"`
+}
+
+type resolvedOutbox struct {
+	Database string                    `json:"database"`
+	Deliver  *resolvedDeliver          `json:"deliver,omitzero"`
+	Key      string                    `json:"key"`
+	Row      []resolvedClause          `json:"row"` // without else
+	Table    string                    `json:"table"`
+	Types    map[string]resolvedColumn `json:"types"`
+}
+
+type resolvedDeliver struct {
+	Allow   *resolvedFetch   `json:"allow,omitzero"` // the fetch capability that it goes over
+	Body    []resolvedClause `json:"body"`           // without else
+	Fetch   string           `json:"fetch"`
+	From    string           `json:"from"`
+	Mail    string           `json:"mail"`
+	Method  string           `json:"method"`
+	Server  resolvedServer   `json:"server,omitzero"`
+	Subject string           `json:"subject"`
+	Text    string           `json:"text"`
+	To      string           `json:"to"`
+	Tries   int              `json:"tries"`
+	URL     string           `json:"url"`
+}
+
+type resolvedServer struct {
+	Address  string `json:"address"` // digest: it may hold values of the environment
+	Security string `json:"security"`
+	Shown    string `json:"shown"`
+	User     string `json:"user"`
+}
+
 type resolvedDirectory struct {
 	Database string   `json:"database"`
 	Roles    []string `json:"roles"`
@@ -69,6 +107,7 @@ type resolvedGrant struct {
 	Files      *resolvedFiles   `json:"files,omitzero"`
 	Kind       string           `json:"kind"`
 	Only       string           `json:"only"`
+	Outbox     *resolvedOutbox  `json:"outbox,omitzero"`
 	Records    *resolvedRecords `json:"records,omitzero"`
 }
 
@@ -140,6 +179,9 @@ func (h *Host) resolve(t *tool) Policy {
 			Memory: t.Limits.Memory, ResultChars: t.Limits.ResultChars, TimeMS: t.Limits.Time.Milliseconds(),
 		},
 	}
+	if a := t.Approve; a != nil {
+		r.Approve = &resolvedApprove{ExpiresMS: a.Expires.Milliseconds(), Requester: a.Requester, Role: a.Role}
+	}
 	if d := h.config.Directory; d != nil {
 		r.Directory = &resolvedDirectory{Database: h.databaseShown(d.Database), Roles: d.Roles, Table: d.Table}
 	}
@@ -199,11 +241,12 @@ func canonical(v any) []byte {
 	return text
 }
 
-// databaseShown is a database as the config has it, without values of the environment.
+// databaseShown is a database as the config has it, with a digest in the place
+// of values of the environment.
 func (h *Host) databaseShown(name string) string {
 	for _, d := range h.config.Databases {
 		if d.Name == name {
-			return name + " " + d.Shown
+			return name + " " + d.Shown + " " + d.Hash
 		}
 	}
 	return name

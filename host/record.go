@@ -18,6 +18,9 @@ type Recorder interface {
 	Started(*Record) error
 	// Ended is called before an answer leaves, for every call and explanation.
 	Ended(*Record) error
+	// Decided is called with a person's word on the write of Record.Approval, before it
+	// has an effect, and with what became of it without them.
+	Decided(r *Record, word string) error
 }
 
 // Load says which policy is in force.
@@ -58,9 +61,19 @@ type Record struct {
 	Started   bool // the guest was started
 	Usage     Usage
 	Uses      []Use
-	Result    []byte // what the model gets, secrets taken out
+	Result    []byte       // what the model gets, secrets taken out
+	Approval  *ApprovalRef // of a write; nil: there is none
+	Approver  string       // who decides
 
 	hide *hider // of the call's secret arguments; nil where they were not read
+}
+
+// ApprovalRef names an approval.
+type ApprovalRef struct {
+	ID     string // "": an explanation, which proposes nothing
+	Digest string // of all that is shown
+	Call   string // that proposed it
+	Tries  int    // to deliver
 }
 
 // Use is one request of a guest to a capability.
@@ -84,6 +97,8 @@ func (lookOnly) Loaded(Load) error { return nil }
 func (lookOnly) Started(*Record) error { return errLookOnly }
 
 func (lookOnly) Ended(*Record) error { return errLookOnly }
+
+func (lookOnly) Decided(*Record, string) error { return errLookOnly }
 
 var errLookOnly = errors.New("the host was opened to look at its tools only")
 
@@ -110,6 +125,13 @@ func (b both) Started(r *Record) error {
 // Ended tells both, whatever the first one says: what has run has ended.
 func (b both) Ended(r *Record) error { return errors.Join(b.first.Ended(r), b.second.Ended(r)) }
 
+func (b both) Decided(r *Record, word string) error {
+	if err := b.first.Decided(r, word); err != nil {
+		return err
+	}
+	return b.second.Decided(r, word)
+}
+
 // MemoryRecorder keeps the last records in memory, for tests and for a process
 // that ends with its call.
 type MemoryRecorder struct {
@@ -118,6 +140,7 @@ type MemoryRecorder struct {
 	next    int      // where the next record goes then
 	most    int
 	loads   []Load
+	words   []string // of decisions, with the approval's id
 }
 
 // NewMemoryRecorder keeps at most the given number of records, at least one.
@@ -140,6 +163,21 @@ func (m *MemoryRecorder) Loads() []Load {
 
 // Started implements Recorder.
 func (m *MemoryRecorder) Started(*Record) error { return nil }
+
+// Decided implements Recorder.
+func (m *MemoryRecorder) Decided(r *Record, word string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.words = append(m.words, word+" by "+r.Approver)
+	return nil
+}
+
+// Words gives the words of decisions, oldest first: "approved by usr-grace".
+func (m *MemoryRecorder) Words() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.words)
+}
 
 // Ended implements Recorder.
 func (m *MemoryRecorder) Ended(r *Record) error {

@@ -22,7 +22,7 @@ types = { pin = "decimal" }
 scope = [{ column = "tenant", is = "{session.tenant}", else = "out_of_scope" }]
 [tools.open_vault]
 plugin = "plugins/open_vault"
-effect = "write"
+effect = "read"
 callers = ["customer"]
 [tools.open_vault.facts]
 vault = { from = "vaults", key = "{session.customer}" }
@@ -43,6 +43,7 @@ func vault(t *testing.T, property, example, require, token, pin string) *desk {
 	d := newDesk(t, strings.NewReplacer("REQUIRE", require, "EXAMPLE", example).Replace(vaultConfig))
 	d.write(t, "plugins/open_vault/contract.json", `{"name":"open_vault","description":"Opens.","inputSchema":{"type":"object","additionalProperties":false,"properties":{"s":`+property+`}},
 "outputSchema":{"type":"object","additionalProperties":false,"properties":{}}}`)
+	d.write(t, "plugins/open_vault/plugin.wasm", wasm(nil, nil))
 	d.sql(t, `CREATE TABLE vaults (id TEXT NOT NULL PRIMARY KEY, tenant TEXT, token TEXT, pin TEXT, barred_on TEXT);
 		INSERT INTO vaults VALUES ('C-20000', 'larkfield', '`+token+`', '`+pin+`', NULL)`)
 	return d
@@ -81,7 +82,7 @@ func TestAttackSecretsInRules(t *testing.T) {
 			p := ask("open_vault", `{"s":`+tt.secret+`}`)
 			o := h.Call(t.Context(), tom(), p)
 			e, answers := h.Explain(t.Context(), tom(), p, true)
-			if o.Code != codeWriteRefused || e.Code != codeWriteRefused {
+			if o.Code != codeRuleRefused || e.Code != codeRuleRefused {
 				t.Fatal(o.Line(), o.Reason, e.Reason)
 			}
 			all := fmt.Sprintf("%s %s %s %s %+v", o.Reason, o.Result, e.Reason, e.Result, answers)
@@ -106,11 +107,11 @@ func TestAttackManyClausesOfALongList(t *testing.T) {
 	h := d.openAudited(t)
 	item := strings.Repeat(`\u200b`, 500)
 	o := h.Call(t.Context(), tom(), ask("open_vault", `{"s":["`+item+strings.Repeat(`","`+item[:480], 19)+`"]}`))
-	if o.Code != codeWriteRefused {
+	if o.Code != codeRuleRefused {
 		t.Fatal(o.Line(), o.Reason)
 	}
 	mustDo(t, h.Close())
-	found := d.read(t, audit.Filter{Code: codeWriteRefused})
+	found := d.read(t, audit.Filter{Code: codeRuleRefused})
 	if len(found) != 1 {
 		t.Fatalf("%d entries", len(found))
 	}
@@ -131,7 +132,7 @@ func TestAttackManyClausesOfALongFact(t *testing.T) {
 	}
 	start := time.Now()
 	o := h.Call(t.Context(), tom(), ask("open_vault", `{"s":[`+strings.Join(secrets, ",")+`]}`))
-	if took := time.Since(start); o.Code != codeWriteRefused || took > time.Second {
+	if took := time.Since(start); o.Code != codeRuleRefused || took > time.Second {
 		t.Errorf("%s %s after %s", o.Line(), o.Reason, took)
 	}
 }
@@ -148,15 +149,16 @@ func TestAttackArgumentsThatNoColumnHas(t *testing.T) {
 	d := newDesk(t, config)
 	d.write(t, "plugins/open_vault/contract.json", `{"name":"open_vault","description":"Opens.","inputSchema":{"type":"object","additionalProperties":false,"required":["s"],"properties":{"s":{"type":"number","minimum":0,"maximum":1e30}}},
 "outputSchema":{"type":"object","additionalProperties":false,"properties":{}}}`)
+	d.write(t, "plugins/open_vault/plugin.wasm", wasm(nil, nil))
 	d.sql(t, `CREATE TABLE vaults (id TEXT NOT NULL PRIMARY KEY, tenant TEXT, token TEXT, pin TEXT, tries INTEGER); INSERT INTO vaults VALUES ('C-1', 'larkfield', '', '', 1000)`)
 	h := d.open(t)
 	for _, s := range []struct{ argument, code string }{
-		{"1000", codeApprovalUnavailable},
-		{"1e3", codeWriteRefused},
-		{"1000.0", codeWriteRefused},
-		{"9223372036854775808", codeWriteRefused},
-		{"99999999999999999999", codeWriteRefused},
-		{"7", codeWriteRefused},
+		{"1000", codeInvalidResult},
+		{"1e3", codeRuleRefused},
+		{"1000.0", codeRuleRefused},
+		{"9223372036854775808", codeRuleRefused},
+		{"99999999999999999999", codeRuleRefused},
+		{"7", codeRuleRefused},
 		{"1000", codeLocked},
 	} {
 		if o := h.Call(t.Context(), tom(), ask("open_vault", `{"s":`+s.argument+`}`)); o.Code != s.code {

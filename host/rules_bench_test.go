@@ -15,7 +15,7 @@ func BenchmarkRules(b *testing.B) {
 		payRule("within_limit", "args.amount <= values.limit", "")+
 		payRule("still_refundable", "args.amount <= facts.order.total - facts.spent", "")+
 		payRule("is_shipped", `facts.order.status in ["shipped", "delivered"]`, ""))
-	d.sql(b, "CREATE INDEX refunds_by_order ON refunds (tenant, order_id); INSERT INTO refunds VALUES ('RF-1', 'LK-500000', '9.95', 'larkfield')")
+	d.sql(b, "CREATE INDEX refunds_by_order ON refunds (tenant, order_id); INSERT INTO refunds (refund_id, order_id, amount, tenant) VALUES ('RF-1', 'LK-500000', '9.95', 'larkfield')")
 	h := d.open(b)
 	e, _ := h.enterSession(staff(), ask("pay", `{"order_id":"LK-500000","amount":5.00}`), &Record{CallID: "id"}, &trail{})
 	c, err := h.checkContract(e)

@@ -77,11 +77,42 @@ const (
 // behind payConfig. The module is one that can start: if it does, Stats says so.
 func newPayDesk(t testing.TB, effect, config string) *desk {
 	t.Helper()
-	d := newDesk(t, strings.Replace(payConfig, "EFFECT", effect, 1)+config)
-	d.write(t, "plugins/pay/contract.json", payContract)
-	d.write(t, "plugins/pay/plugin.wasm", wasm(nil, nil))
+	contract, module := payContract, wasm(nil, nil)
+	if effect == effectWrite { // what waits for a person is stored, and a secret never is
+		contract, module = strings.Replace(payContract, `,"x-secret":true`, "", 1), wasm([]string{"outbox.append"}, nil)
+	}
+	d := newDesk(t, pays(effect)+config+paysInto(effect))
+	d.write(t, "plugins/pay/contract.json", contract)
+	d.write(t, "plugins/pay/plugin.wasm", module)
+	d.sql(t, "CREATE TABLE paid (id TEXT NOT NULL PRIMARY KEY, order_id TEXT, amount TEXT) STRICT; INSERT INTO people VALUES ('usr-boss', 'larkfield', 'boss')")
 	d.sql(t, "CREATE TABLE points (id TEXT NOT NULL PRIMARY KEY, order_id TEXT, n INTEGER)") // not STRICT: it takes a float
 	return d
+}
+
+// pays is payConfig for an effect. What a write needs besides stands at the end
+// of the config (paysInto), so that every line keeps its number.
+func pays(effect string) string { return strings.Replace(payConfig, "EFFECT", effect, 1) }
+
+func paysInto(effect string) string {
+	if effect == effectRead {
+		return ""
+	}
+	return `
+[tools.pay.approve]
+role = "boss"
+[tools.pay.grants]
+paid = {}
+[directory]
+database = "desk"
+table = "people"
+roles = ["boss"]
+[capabilities.paid]
+kind = "outbox"
+database = "desk"
+table = "paid"
+row = { id = "{approval.id}", order_id = "{args.order_id}", amount = "{args.amount}" }
+types = { amount = "decimal" }
+`
 }
 
 func staff() Session { return Session{Subject: "usr-sam", Tenant: "larkfield", Role: "staff"} }
@@ -92,7 +123,7 @@ func owner() Session { return Session{Subject: "usr-grace", Tenant: "larkfield",
 // write to the approval gate.
 func passesRules(h *Host, o Outcome, before uint64) bool {
 	if h.tools["pay"].Effect == effectWrite {
-		return o.Gate == GateApproval && o.Code == codeApprovalUnavailable && h.Stats().Instances["pay"] == before
+		return o.State == Pending && o.Code == codeWaiting && h.Stats().Instances["pay"] == before
 	}
 	return o.State == Failed && o.Code == codeInvalidResult && h.Stats().Instances["pay"] == before+1
 }

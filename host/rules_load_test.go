@@ -94,7 +94,7 @@ func TestRulesThatDoNotLoad(t *testing.T) {
 	}
 	for name, c := range all {
 		t.Run(name, func(t *testing.T) {
-			d := newPayDesk(t, effectWrite, c.config)
+			d := newPayDesk(t, effectRead, c.config)
 			line := 1 + strings.Count(payConfig, "\n")
 			before, _, found := strings.Cut(c.config, c.at)
 			if !found {

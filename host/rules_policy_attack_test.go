@@ -8,7 +8,7 @@ import (
 
 // Whatever can change what a rule decides is in the digest of the tool's policy.
 func TestAttackPolicyOfRules(t *testing.T) {
-	base := strings.Replace(payConfig, "EFFECT", effectWrite, 1) + payLimit + payOrder +
+	base := pays(effectWrite) + payLimit + payOrder +
 		`today = { from = "spent", sum = "amount", where = { id = "{session.subject}" }, within = { column = "paid_on", days = 2, zone = "Europe/Paris" } }
 [[tools.pay.rules]]
 name = "budget"
@@ -31,7 +31,7 @@ columns = ["id", "paid_on", "amount"]
 types = { paid_on = "date", amount = "minor(2)" }
 max_bytes = "64KiB"
 scope = [{ column = "tenant", is = "{session.tenant}", else = "out_of_scope" }]
-`
+` + paysInto(effectWrite)
 	d := newPayDesk(t, effectWrite, "")
 	d.sql(t, `CREATE TABLE spent (id TEXT NOT NULL PRIMARY KEY, tenant TEXT, owner TEXT, paid_on TEXT, due_on TEXT, amount INTEGER) STRICT;
 		CREATE TABLE saved (id TEXT NOT NULL PRIMARY KEY, tenant TEXT, owner TEXT, paid_on TEXT, due_on TEXT, amount INTEGER) STRICT`)

@@ -142,7 +142,7 @@ func isCounted(o Outcome) bool {
 		return false
 	}
 	switch o.Code {
-	case codeUnavailable, codeAuditUnavailable, codeApprovalUnavailable:
+	case codeUnavailable, codeAuditUnavailable, codeTooManyWaiting, codeNoSubject:
 		return false
 	}
 	return true

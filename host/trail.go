@@ -13,7 +13,8 @@ type Verdict string
 const (
 	VerdictOK   Verdict = "ok"
 	VerdictNo   Verdict = "no"
-	VerdictNone Verdict = "-" // nothing to decide here
+	VerdictNone Verdict = "-"    // nothing to decide here
+	VerdictWait Verdict = "wait" // a person decides
 )
 
 // Answer is one gate's answer to one call.
@@ -48,7 +49,19 @@ type trail struct {
 }
 
 func (t *trail) ok(g Gate, words string, details ...Detail) {
-	t.answers = append(t.answers, Answer{Gate: g, Verdict: VerdictOK, Text: words, Details: details})
+	t.put(Answer{Gate: g, Verdict: VerdictOK, Text: words, Details: details})
+}
+
+// put notes a gate's answer. A gate has one, the record seals it under the gate's
+// name: a later one takes the place of the first.
+func (t *trail) put(a Answer) {
+	for i := range t.answers {
+		if t.answers[i].Gate == a.Gate {
+			t.answers[i] = a
+			return
+		}
+	}
+	t.answers = append(t.answers, a)
 }
 
 // several are the details that explain shows where they are more than one: one
@@ -61,21 +74,17 @@ func (t *trail) several(details []Detail) []Detail {
 }
 
 func (t *trail) none(g Gate, words string) {
-	t.answers = append(t.answers, Answer{Gate: g, Verdict: VerdictNone, Text: words})
+	t.put(Answer{Gate: g, Verdict: VerdictNone, Text: words})
 }
 
-// no notes a refusal or failure. A gate has one answer, the record seals it
-// under the gate's name: the session gate's at the way out takes the place of the
-// one at the way in.
+// wait notes a write that waits.
+func (t *trail) wait(o Outcome) {
+	t.put(Answer{Gate: GateApproval, Verdict: VerdictWait, Place: o.Place, Text: o.Reason})
+}
+
+// no notes a refusal or failure: of the session gate the one at the way out.
 func (t *trail) no(o Outcome) {
-	no := Answer{Gate: o.Gate, Verdict: VerdictNo, Place: o.Place, Text: o.Code + ": " + o.Reason, Details: o.details}
-	for i := range t.answers {
-		if t.answers[i].Gate == o.Gate {
-			t.answers[i] = no
-			return
-		}
-	}
-	t.answers = append(t.answers, no)
+	t.put(Answer{Gate: o.Gate, Verdict: VerdictNo, Place: o.Place, Text: o.Code + ": " + o.Reason, Details: o.details})
 }
 
 // hide takes a call's secrets out of what operators read.

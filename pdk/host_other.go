@@ -17,3 +17,4 @@ func hostRecordsSearch(q, r []byte) uint64 { return outside(q, r) }
 func hostFilesRead(q, r []byte) uint64     { return outside(q, r) }
 func hostFilesList(q, r []byte) uint64     { return outside(q, r) }
 func hostFetchSend(q, r []byte) uint64     { return outside(q, r) }
+func hostOutboxAppend(q, r []byte) uint64  { return outside(q, r) }

@@ -44,6 +44,10 @@ func importRecordsSearch(request unsafe.Pointer, requestLen uint32, response uns
 //go:noescape
 func importFilesRead(request unsafe.Pointer, requestLen uint32, response unsafe.Pointer, responseCap uint32) uint64
 
+//go:wasmimport outbox append
+//go:noescape
+func importOutboxAppend(request unsafe.Pointer, requestLen uint32, response unsafe.Pointer, responseCap uint32) uint64
+
 //go:wasmimport files list
 //go:noescape
 func importFilesList(request unsafe.Pointer, requestLen uint32, response unsafe.Pointer, responseCap uint32) uint64
@@ -68,6 +72,8 @@ func hostRecordsSearch(q, r []byte) uint64 {
 func hostFilesRead(q, r []byte) uint64 { return importFilesRead(at(q), size(q), at(r), size(r)) }
 func hostFilesList(q, r []byte) uint64 { return importFilesList(at(q), size(q), at(r), size(r)) }
 func hostFetchSend(q, r []byte) uint64 { return importFetchSend(at(q), size(q), at(r), size(r)) }
+
+func hostOutboxAppend(q, r []byte) uint64 { return importOutboxAppend(at(q), size(q), at(r), size(r)) }
 
 func at(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }
 

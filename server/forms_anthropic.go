@@ -189,7 +189,7 @@ func anthropicAnswer(calls []FormCall, outcomes []host.Outcome) []byte {
 	b := appendEach([]byte(`{"role":"user","content":`), len(calls), func(b []byte, i int) []byte {
 		b = appendField(append(b, `{"type":"tool_result",`...), `"tool_use_id`, calls[i].ID)
 		b = appendField(b, `,"content`, string(outcomes[i].Result))
-		if outcomes[i].State != host.OK {
+		if outcomes[i].State != host.OK && outcomes[i].State != host.Pending {
 			b = append(b, `,"is_error":true`...)
 		}
 		return append(b, '}')

@@ -218,7 +218,7 @@ func mcpResult(o host.Outcome) *mcp.CallToolResult {
 	result := &mcp.CallToolResult{
 		Meta:    mcp.Meta{MetaCallID: o.CallID},
 		Content: []mcp.Content{&mcp.TextContent{Text: string(o.Result)}},
-		IsError: o.State != host.OK,
+		IsError: o.State != host.OK && o.State != host.Pending,
 	}
 	if o.State != host.OK {
 		return result

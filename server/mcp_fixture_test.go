@@ -74,6 +74,7 @@ func openMCPDesk(t testing.TB, recorder *host.MemoryRecorder, tools ...string) *
 	}
 	d.write(t, "config.toml", config)
 	d.write(t, "var/tickets/T-24011/chairs.txt", "One of the four chairs <came> with a \"broken\" leg.\n")
+	d.sql(t, "leave.db", hosttest.LeaveSchema)
 	d.sql(t, "notices.db", hosttest.NoticesSchema+`INSERT INTO notices VALUES ('D1', 'u-alice', '2026-09-10', '读书会 <b>&</b>'), ('D3', 'u-bob', '2026-09-16', '读书会')`)
 	d.sql(t, "desk.db", hosttest.DeskSchema+`INSERT INTO people VALUES ('usr-sam', 'larkfield', 'staff');
 		INSERT INTO orders VALUES ('LK-615204', 'larkfield', 'C-20417', 'shipped', '2026-09-12', NULL, NULL, '0.10', '899.00', 'CAD', '"4 garden chairs"'),

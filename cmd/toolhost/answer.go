@@ -49,6 +49,9 @@ exit     0 when every call was answered, 1 host error,
 }
 
 func (c *cli) answer(ctx context.Context, who sessionFlags, form server.Form, file string) error {
+	if err := c.noApprover(); err != nil {
+		return err
+	}
 	s, err := who.read(c)
 	if err != nil {
 		return err

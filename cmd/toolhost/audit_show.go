@@ -127,8 +127,12 @@ func (c *cli) recordLine(r *audit.Reader, rec audit.Record) string {
 		return fmt.Sprintf("%s  %-26s  %s", at, e.Kind, clean(eventText(e)))
 	}
 	outcome := "started, no end is recorded"
-	if e.Kind == audit.Ended {
+	switch e.Kind {
+	case audit.Ended:
 		outcome = howEnded(e.Call)
+	case audit.Decided:
+		outcome = "approval " + e.Call.Approval.ID + ": " + e.Call.Approval.Word
+	default:
 	}
 	if e.Call.Explained {
 		outcome += ", explained"

@@ -11,7 +11,8 @@ import (
 
 // toldCall is a call as its entries and what is sealed of them tell it.
 type toldCall struct {
-	start, end *audit.Entry // start is nil where no guest was to start
+	start, end *audit.Entry   // start is nil where no guest was to start
+	words      []audit.Record // what was decided of the write that it proposed
 	values     map[string]strictjson.Value
 	gone       audit.Gone
 	tool       string
@@ -33,9 +34,15 @@ func tellCall(r *audit.Reader, rec audit.Record) toldCall {
 }
 
 func (t *toldCall) take(rec audit.Record) {
-	if rec.Entry.Kind == audit.Started {
+	switch rec.Entry.Kind {
+	case audit.Started:
 		t.start = rec.Entry
-	} else {
+	case audit.Decided:
+		t.words = append(t.words, rec)
+		if t.start != nil || t.end != nil {
+			return // of the call itself, which is told
+		}
+	default:
 		t.end = rec.Entry
 	}
 	if t.gone == "" {
@@ -51,10 +58,13 @@ func (t *toldCall) take(rec audit.Record) {
 
 // call is what the entries say of the call, the end's word last.
 func (t *toldCall) call() *audit.Call {
-	if t.end != nil {
+	switch {
+	case t.end != nil:
 		return t.end.Call
+	case t.start != nil:
+		return t.start.Call
 	}
-	return t.start.Call
+	return t.words[0].Entry.Call
 }
 
 // howEnded is the outcome of a call that has ended, as call prints it.
@@ -78,6 +88,10 @@ func (t *toldCall) name() {
 		t.tool = "(" + string(t.gone) + ")"
 	}
 	session, ok := t.values["session"]
+	if s := t.text("subject"); s != "" && t.start == nil && t.end == nil { // of who decided nothing else is told
+		t.who = s
+		return
+	}
 	if !ok {
 		t.who = strings.TrimSpace(c.Who.Role + " " + c.Who.Person + " (" + string(t.gone) + ")")
 		return

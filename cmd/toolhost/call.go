@@ -25,8 +25,8 @@ byte for byte ("-" reads it from stdin).
 
 stdout   exactly what the model gets, one line of JSON
 stderr   the outcome, e.g. "refused: other_customer (caller)", and at most one hint
-exit     0 ok, 1 host error, 2 usage or config, 3 refused, 4 failed;
-         with --jsonl 0, or 2 when a line could not be read`,
+exit     0 ok, 1 host error, 2 usage or config, 3 refused, 4 failed,
+         5 it waits for a person; with --jsonl 0, or 2 when a line could not be read`,
 		Example: `  toolhost call get_order '{"order_id":"LK-581106"}' --as role=customer,tenant=larkfield,customer=C-81265`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if lines && len(args) != 0 {
@@ -72,6 +72,9 @@ func (c *cli) callOne(ctx context.Context, who sessionFlags, tool, args string, 
 
 // ready reads who asks and what, and then loads the config.
 func (c *cli) ready(ctx context.Context, who sessionFlags, tool, args string) (*host.Host, host.Session, host.Proposal, error) {
+	if err := c.noApprover(); err != nil {
+		return nil, host.Session{}, host.Proposal{}, err
+	}
 	s, p, err := c.proposal(who, tool, args)
 	if err != nil {
 		return nil, s, p, err
@@ -129,6 +132,8 @@ func statusOf(o host.Outcome) error {
 		return nil
 	case host.Failed:
 		return &status{code: exitFailed}
+	case host.Pending:
+		return &status{code: exitWaits}
 	default:
 		return &status{code: exitNo}
 	}

@@ -28,8 +28,7 @@ type caseFile struct {
 	Calls    []caseCall                              `json:"calls"`
 	Today    string                                  `json:"today"` // "": the day on which it is decided
 
-	path  string
-	waits int // calls that wait for a person: this version refuses them, approval_unavailable
+	path string
 }
 
 type caseCall struct {
@@ -68,10 +67,6 @@ func readCases(path string) (*caseFile, error) {
 		c.Tool, c.Session = cmp.Or(c.Tool, f.Tool), cmp.Or(c.Session, only)
 		if f.Sessions[c.Session] == nil {
 			return nil, fmt.Errorf("%s: call %d: no session %q in this file", path, i+1, c.Session)
-		}
-		if c.Outcome == host.Pending.String() { // nobody can be asked yet
-			c.Outcome, c.Gate, c.Code = host.Refused.String(), host.GateApproval.String(), "approval_unavailable"
-			f.waits++
 		}
 	}
 	return &f, nil

@@ -24,6 +24,7 @@ const (
 	exitUsage  = 2 // the command line, the config or a line of input
 	exitNo     = 3 // refused, or a check that failed
 	exitFailed = 4 // the tool ran and failed
+	exitWaits  = 5 // it waits for a person
 )
 
 // A cli is one run of the command, with all that it takes from the process, so
@@ -36,6 +37,7 @@ type cli struct {
 	recorder       func() host.Recorder   // told too, by each opened host; nil: none
 	opened         func(*host.Host)       // told of each opened host; nil: nobody
 	clock          func() time.Time       // of each opened host; nil: the real one
+	step           func(string)           // told between the steps of an approval; nil: nobody
 	terminal       func(w io.Writer) bool // colour and live progress only there
 
 	config   string
@@ -130,7 +132,7 @@ func (c *cli) root() *cobra.Command {
 	root.Flags().BoolVar(&version, "version", false, "print the versions, as the command version does")
 	_ = root.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error", "off"}, cobra.ShellCompDirectiveNoFileComp)) // fails only for an unknown flag
 	root.SetUsageTemplate(usageTemplate)
-	root.AddCommand(c.callCommand(), c.explainCommand(), c.toolsCommand(), c.answerCommand(), c.checkCommand(), c.grantsCommand(), c.serveCommand(), c.auditCommand(),
+	root.AddCommand(c.callCommand(), c.explainCommand(), c.toolsCommand(), c.answerCommand(), c.checkCommand(), c.grantsCommand(), c.serveCommand(), c.approvalsCommand(), c.changesCommand(), c.deliverCommand(), c.auditCommand(),
 		c.demoCommand(), c.initCommand(), c.pluginCommand(), c.versionCommand())
 	root.SetHelpCommand(&cobra.Command{
 		Use: "help [COMMAND]", Hidden: true,
@@ -208,7 +210,7 @@ func (c *cli) load(ctx context.Context, recorder host.Recorder) (*host.Host, err
 	}
 	o := host.Options{
 		Name: c.configName(), Env: c.env, Recorder: recorder, Log: log, Cache: c.cacheFolder(), Program: "toolhost " + ownVersion(),
-		Clock: c.clock,
+		Clock: c.clock, Step: c.step,
 	}
 	if c.recorder != nil && recorder == nil {
 		o.Also = c.recorder()

@@ -69,9 +69,6 @@ func (c *cli) demo(ctx context.Context) error {
 
 func (c *cli) buildPlugins(ctx context.Context, conf *config.Config) error {
 	for _, t := range conf.Tools {
-		if !hasSource(t.Plugin) {
-			continue // a tool that writes has no plugin yet
-		}
 		shown, err := filepath.Rel(conf.Dir, t.Plugin)
 		if err != nil {
 			shown = t.Plugin
@@ -81,12 +78,6 @@ func (c *cli) buildPlugins(ctx context.Context, conf *config.Config) error {
 		}
 	}
 	return nil
-}
-
-// hasSource tells whether a plugin's folder has what a module is built from.
-func hasSource(folder string) bool {
-	_, err := os.Stat(filepath.Join(folder, "main.go"))
-	return err == nil
 }
 
 // makeVar makes var/ anew. It takes away only what it made itself: a folder
@@ -121,7 +112,12 @@ func (c *cli) makeVar(ctx context.Context, conf *config.Config, cases []*caseFil
 	if err := fillVar(ctx, folder, cases); err != nil {
 		return &status{code: exitHost, err: fmt.Errorf("%s: %w", folder, err)}
 	}
-	fmt.Fprintf(c.stderr, "filled   var/desk.db, var/notices.db, var/tickets\n\n")
+	for _, a := range conf.Approvers {
+		if err := writeToken(folder, a); err != nil {
+			return &status{code: exitHost, err: err}
+		}
+	}
+	fmt.Fprintf(c.stderr, "filled   var/desk.db, var/notices.db, var/leave.db, var/tickets, var/keys\n\n")
 	return nil
 }
 
@@ -132,12 +128,11 @@ func (c *cli) decideAll(ctx context.Context, h *host.Host, clock *caseClock, cas
 	for _, f := range cases {
 		clock.set(f)
 		same := c.decideCases(ctx, h, f)
-		sum := fmt.Sprintf("%d of %d decisions as recorded in %s", same, len(f.Calls), f.path)
-		if f.waits > 0 {
-			sum += fmt.Sprintf("; %d would wait for a person, and is refused: nobody can be asked yet", f.waits)
-		}
-		sums = append(sums, sum)
+		sums = append(sums, fmt.Sprintf("%d of %d decisions as recorded in %s", same, len(f.Calls), f.path))
 		differs = differs || same != len(f.Calls)
+	}
+	if err := c.peopleDecide(ctx, h); err != nil {
+		return err
 	}
 	fmt.Fprintln(c.stdout, strings.Join(sums, "\n"))
 	if differs {

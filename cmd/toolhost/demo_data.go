@@ -61,7 +61,33 @@ CREATE TABLE people (
 	role    TEXT NOT NULL,
 	PRIMARY KEY (subject, tenant, role)
 ) STRICT;
-INSERT INTO people VALUES ('usr-sam', 'larkfield', 'staff'), ('usr-grace', 'larkfield', 'owner');
+INSERT INTO people VALUES ('usr-sam', 'larkfield', 'staff'), ('usr-grace', 'larkfield', 'owner'), ('usr-mara', 'larkfield', 'owner'),
+	('usr-ines', 'bramble', 'owner'), ('E001', '', 'employee'), ('E002', '', 'employee'), ('E003', '', 'employee');
+CREATE TABLE emails (
+	email_id    TEXT NOT NULL PRIMARY KEY,
+	customer_id TEXT NOT NULL,
+	tenant      TEXT NOT NULL,
+	recipient   TEXT NOT NULL,
+	subject     TEXT,
+	body        TEXT
+) STRICT;
+`
+
+// What the leave system is told, before it is told.
+const leaveSchema = `
+CREATE TABLE demandes (
+	id         TEXT NOT NULL PRIMARY KEY,
+	employe_id TEXT NOT NULL,
+	date_debut TEXT NOT NULL,
+	date_fin   TEXT NOT NULL,
+	type_conge TEXT NOT NULL,
+	demandeur  TEXT NOT NULL
+) STRICT;
+CREATE TABLE annulations (
+	id         TEXT NOT NULL PRIMARY KEY,
+	demande_id TEXT NOT NULL,
+	demandeur  TEXT NOT NULL
+) STRICT;
 `
 
 const noticesSchema = `
@@ -92,6 +118,9 @@ func fillVar(ctx context.Context, folder string, cases []*caseFile) error {
 		return err
 	}
 	if err := fill(ctx, filepath.Join(folder, "notices.db"), noticesSchema, cases, fillNotices); err != nil {
+		return err
+	}
+	if err := fill(ctx, filepath.Join(folder, "leave.db"), leaveSchema, cases, func(context.Context, *sql.DB, []*caseFile) error { return nil }); err != nil {
 		return err
 	}
 	for name, text := range ticketFiles() {

@@ -24,7 +24,7 @@ and the line of the config; --all goes on past the first refusal. With the id of
 it shows what was decided then, from the audit log alone. The explanation is for
 operators: it shows true reasons that a model never gets, and what other rows hold.
 
-exit     what call would give: 0 ok, 3 refused; 1 host error, 2 usage or config;
+exit     what call would give: 0 ok, 3 refused, 5 waits; 1 host error, 2 usage or config;
          with CALL_ID 0, or 2 where the log has no such call`,
 		Example: `  toolhost explain get_order '{"order_id":"LK-615204"}' --as role=customer,tenant=larkfield,customer=C-20417`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -60,8 +60,10 @@ func (c *cli) explain(ctx context.Context, who sessionFlags, tool, args string, 
 	}
 	c.printProposal(h, p, s)
 	c.printAnswers(answers, true, true)
-	if len(o.Result) > 0 {
-		c.printResult(o.Result)
+	if len(o.Result) > 0 || o.State == host.Pending {
+		if len(o.Result) > 0 {
+			c.printResult(o.Result)
+		}
 		fmt.Fprintf(c.stdout, "  %s\n", c.paintStateOn(c.stdout, o.State, clean(o.Line())))
 	} else {
 		fmt.Fprintf(c.stdout, "  %s\n", c.paintStateOn(c.stdout, o.State, "ok: the plugin would run"))

@@ -98,6 +98,20 @@ func (c *cli) printTold(t toldCall) {
 	c.printEntry(t, call)
 }
 
+// byWhom says who decided, and why where that is sealed.
+func byWhom(w audit.Record) string {
+	told := toldCall{values: map[string]strictjson.Value{}}
+	told.take(w)
+	out := ""
+	if s := told.text("subject"); s != "" {
+		out = ", by " + clean(s)
+	}
+	if s := told.text("reason"); s != "" {
+		out += ": " + clean(s)
+	}
+	return out
+}
+
 // printEntry is what the log has of the call besides the gates' answers.
 func (c *cli) printEntry(t toldCall, call *audit.Call) {
 	fmt.Fprintf(c.stdout, "\n  call        %s, %s\n", clean(call.ID), call.Began.UTC().Format("2006-01-02 15:04:05.000 UTC"))
@@ -118,6 +132,12 @@ func (c *cli) printEntry(t toldCall, call *audit.Call) {
 	}
 	if asked, ok := t.values["requests"]; ok {
 		fmt.Fprintf(c.stdout, "  asked       %s\n", clean(string(asked.AppendJSON(nil))))
+	}
+	if a := call.Approval; a != nil {
+		fmt.Fprintf(c.stdout, "  approval    %s, digest %s\n", clean(a.ID), clean(a.Digest))
+	}
+	for _, w := range t.words {
+		fmt.Fprintf(c.stdout, "  %-11s %s%s\n", clean(w.Entry.Call.Approval.Word), w.Entry.At.UTC().Format("2006-01-02 15:04:05 UTC"), byWhom(w))
 	}
 	fmt.Fprintf(c.stdout, "  config      %s\n", clean(call.Config))
 	if call.Policy != nil {

@@ -16,6 +16,9 @@ import (
 // callLines answers each line of stdin with one line of stdout, in order. A
 // line that cannot be read gets an error of its own, and the rest go on.
 func (c *cli) callLines(ctx context.Context, who sessionFlags) error {
+	if err := c.noApprover(); err != nil {
+		return err
+	}
 	var standard *host.Session
 	if who.given() {
 		s, err := who.read(c)

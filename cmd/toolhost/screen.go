@@ -156,6 +156,8 @@ func (c *cli) printSaid(head string, v host.Verdict, text string, at config.Plac
 		colour = green
 	case host.VerdictNo:
 		word, colour = "NO", red
+	case host.VerdictWait:
+		colour = amber
 	case host.VerdictNone:
 	}
 	text = clean(text)

@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/hosttest"
 )
 
@@ -30,10 +31,14 @@ import (
 //	help-fits N COMMAND...         the help has at most N lines and ends with an example
 //	desk                           fill var/ as the demo does
 //	sql FILE STATEMENT             change a database
+//	rows FILE QUERY                print what a query gives, a row on each line
 //	after-load sql FILE STATEMENT  the same, between the next toolhost's load and its call
 //	interrupt                      the next toolhost's caller goes away when its guest starts
 //	recorder fails|works           whether calls can be recorded from now on
 //	call-id NAME                   put the id of the last toolhost's last call into a variable
+//	approver NAME|nobody           whose token TOOLHOST_APPROVER_TOKEN holds, after desk
+//	approval-id NAME               put the id of the approval that the last toolhost's call waits for into a variable
+//	at-step STEP (sql FILE STATEMENT | garble FILE)    do it in the next toolhost, between the steps of an approval
 //	edit FILE OLD NEW              put NEW in the place of OLD, which stands there once
 //	records                        print what the last toolhost recorded, one JSON object a line
 //	[!] instantiated TOOL          the last toolhost made an instance of the tool's plugin
@@ -78,8 +83,12 @@ func TestScripts(t *testing.T) {
 			"desk":         cmdDesk,
 			"sql":          cmdSQL,
 			"after-load":   cmdAfterLoad,
+			"rows":         cmdRows,
 			"interrupt":    func(ts *testscript.TestScript, neg bool, _ []string) { must(ts, neg); of(ts).interrupt = true },
 			"call-id":      cmdCallID,
+			"approver":     cmdApprover,
+			"approval-id":  cmdApprovalID,
+			"at-step":      cmdAtStep,
 			"edit":         cmdEdit,
 			"recorder":     cmdRecorder,
 			"records":      cmdRecords,
@@ -116,6 +125,7 @@ type stage struct {
 	fails     bool
 	interrupt bool
 	afterLoad func()
+	step      func(string)
 	servers   map[string]*scriptServer
 }
 
@@ -176,8 +186,8 @@ func (s *stage) run(ts *testscript.TestScript, stdout io.Writer, want int, args 
 	if n := len(args); n > 0 && strings.HasPrefix(args[n-1], "<") {
 		stdin, args = strings.NewReader(ts.ReadFile(args[n-1][1:])), args[:n-1]
 	}
-	afterLoad := s.afterLoad
-	s.afterLoad, s.interrupt = nil, false
+	afterLoad, step := s.afterLoad, s.step
+	s.afterLoad, s.interrupt, s.step = nil, false, nil
 	c := &cli{
 		stdin: stdin, stdout: stdout, stderr: ts.Stderr(), dir: ts.MkAbs("."),
 		env: func(name string) (string, bool) {
@@ -186,6 +196,7 @@ func (s *stage) run(ts *testscript.TestScript, stdout io.Writer, want int, args 
 		},
 		recorder: func() host.Recorder { return s.recorder },
 		terminal: func(io.Writer) bool { return false },
+		step:     step,
 		opened: func(h *host.Host) {
 			s.host = h
 			if afterLoad != nil {
@@ -262,6 +273,49 @@ func cmdDesk(ts *testscript.TestScript, neg bool, _ []string) {
 	cases, err := readDemoCases(of(ts).root)
 	ts.Check(err)
 	ts.Check(fillVar(context.Background(), ts.MkAbs("var"), cases))
+	for _, name := range []string{"usr-grace", "usr-mara", "usr-sam", "usr-ines", "E001"} {
+		ts.Check(writeToken(ts.MkAbs("var"), config.Approver{Subject: name, File: filepath.Join(ts.MkAbs("var"), "keys", name+".sha256")}))
+	}
+}
+
+func cmdApprover(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg)
+	if len(args) != 1 {
+		ts.Fatalf("usage: approver NAME|nobody")
+	}
+	token := ""
+	if args[0] != "nobody" {
+		token = strings.TrimSpace(ts.ReadFile("var/keys/" + args[0] + ".sha256" + tokenFile))
+	}
+	ts.Setenv(tokenVariable, token)
+}
+
+func cmdApprovalID(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg)
+	records := of(ts).recorder.Records()
+	if len(args) != 1 || len(records) == 0 || records[len(records)-1].Approval == nil {
+		ts.Fatalf("usage: approval-id NAME, after a toolhost whose call waits")
+	}
+	ts.Setenv(args[0], records[len(records)-1].Approval.ID)
+}
+
+func cmdAtStep(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg)
+	if len(args) < 3 || len(args) != map[string]int{"sql": 4, "garble": 3}[args[1]] {
+		ts.Fatalf("usage: at-step STEP (sql FILE STATEMENT | garble FILE)")
+	}
+	of(ts).step = func(step string) {
+		switch {
+		case step != args[0]:
+		case args[1] == "sql":
+			ts.Check(execSQL(ts.MkAbs(args[2]), args[3]))
+		default: // what SQLite knows a database by
+			f, err := os.OpenFile(ts.MkAbs(args[2]), os.O_WRONLY, 0)
+			ts.Check(err)
+			_, err = f.WriteAt(make([]byte, 64), 0)
+			ts.Check(errors.Join(err, f.Close()))
+		}
+	}
 }
 
 func cmdSQL(ts *testscript.TestScript, neg bool, args []string) {
@@ -280,6 +334,34 @@ func execSQL(file, statement string) error {
 	defer db.Close()
 	_, err = db.ExecContext(context.Background(), statement)
 	return err
+}
+
+func cmdRows(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg)
+	if len(args) != 2 {
+		ts.Fatalf("usage: rows FILE QUERY")
+	}
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer db.Close()
+	rows, err := db.QueryContext(context.Background(), args[1])
+	ts.Check(err)
+	defer rows.Close()
+	columns, err := rows.Columns()
+	ts.Check(err)
+	for rows.Next() {
+		values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		ts.Check(rows.Scan(into...))
+		var texts []string
+		for _, v := range values {
+			texts = append(texts, v.String)
+		}
+		fmt.Fprintln(ts.Stdout(), strings.Join(texts, "|"))
+	}
+	ts.Check(rows.Err())
 }
 
 func cmdAfterLoad(ts *testscript.TestScript, neg bool, args []string) {
@@ -326,7 +408,10 @@ func cmdRecords(ts *testscript.TestScript, neg bool, _ []string) {
 	for _, r := range of(ts).recorder.Records() {
 		fmt.Fprintf(&b, "%s %s", r.Tool, r.State)
 		if r.State != host.OK {
-			fmt.Fprintf(&b, " %s (%s): %s", r.Code, r.Gate, r.Reason)
+			fmt.Fprintf(&b, " %s (%s)", r.Code, r.Gate)
+			if r.State != host.Pending { // whose id and time are new each time
+				fmt.Fprintf(&b, ": %s", r.Reason)
+			}
 		}
 		if r.Field != "" {
 			fmt.Fprintf(&b, " [%s]", r.Field)
@@ -336,6 +421,9 @@ func cmdRecords(ts *testscript.TestScript, neg bool, _ []string) {
 			fmt.Fprintf(&b, " %s=%s", a.Gate, a.Verdict)
 		}
 		fmt.Fprintf(&b, "\n  guest started %t\n", r.Started)
+		if r.Approver != "" {
+			fmt.Fprintf(&b, "  approved by %s\n", r.Approver)
+		}
 		for _, u := range r.Uses {
 			fmt.Fprintf(&b, "  %s %s", u.Function, u.Capability)
 			if u.Asked != "" {

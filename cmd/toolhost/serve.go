@@ -20,6 +20,9 @@ exit     0 when stdin ends or a signal ends it, 1 host error, 2 usage or config`
 		Example: `  toolhost serve --session session.toml`,
 		Args:    exactly(0, "serve takes no argument; see: toolhost serve --help"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := c.noApprover(); err != nil {
+				return err
+			}
 			who.fromEnvironment(c)
 			s, err := who.read(c)
 			if err != nil {

@@ -24,6 +24,7 @@ const (
 	Started   Kind = "started"   // every gate has agreed, the guest starts now
 	Ended     Kind = "ended"     // a call's or an explanation's end; its answer leaves now
 	Recovered Kind = "recovered" // what a crash had left was put right
+	Decided   Kind = "decided"   // a person's word on a write that waits, or what became of it since
 	Erased    Kind = "erased"    // a person's key is deleted
 	Expired   Kind = "expired"   // old values are deleted
 )
@@ -64,8 +65,10 @@ type Policy struct {
 	Resolved string `json:"resolved"` // all that the config says of the tool, resolved
 }
 
-// Call is one call, at its start or at its end.
+// Call is one call, at its start or at its end. Of Decided it is the call that
+// proposed the write, and Who is who decides; where nobody does, who asked.
 type Call struct {
+	Approval      *Approval         `json:"approval,omitzero"` // of a write
 	ArgumentBytes int               `json:"argument_bytes"`
 	Began         time.Time         `json:"began"`
 	Code          string            `json:"code,omitempty"`
@@ -83,6 +86,15 @@ type Call struct {
 	Usage         *Usage            `json:"usage,omitzero"`
 	Uses          []Use             `json:"uses,omitempty"`
 	Who           Pseudonyms        `json:"who"` // the log fills it in, the role excepted
+}
+
+// Approval names a write that waits for a person, or waited, and what was
+// decided of it: nothing at a call's end, else a word of docs/audit.md.
+type Approval struct {
+	Digest string `json:"digest"` // of all that was shown
+	ID     string `json:"id"`
+	Tries  int    `json:"tries,omitzero"` // to deliver
+	Word   string `json:"word,omitempty"`
 }
 
 // GateAnswer is one gate's answer: "ok", "no", or "-" where there was nothing to decide.
@@ -219,8 +231,11 @@ func (e *Entry) valid() error {
 	told := map[Kind]bool{
 		Begun: e.Begin != nil, Loaded: e.Load != nil, Recovered: e.Recovery != nil, Erased: e.Erasure != nil, Expired: e.Expiry != nil,
 	}
-	calls := e.Kind == Started || e.Kind == Ended
-	told[Started], told[Ended] = e.Kind == Started && e.Call != nil, e.Kind == Ended && e.Call != nil
+	calls := false
+	for _, kind := range []Kind{Started, Ended, Decided} {
+		told[kind] = e.Kind == kind && e.Call != nil
+		calls = calls || e.Kind == kind
+	}
 	for kind, has := range told {
 		if has != (kind == e.Kind) {
 			return fmt.Errorf("an entry of kind %q does not tell what it should, or more", e.Kind)
@@ -229,6 +244,8 @@ func (e *Entry) valid() error {
 	switch {
 	case e.Call != nil && (!calls || e.Call.ID == ""):
 		return fmt.Errorf("an entry of kind %q with a call, or a call without an id", e.Kind)
+	case e.Kind == Decided && (e.Call.Approval == nil || e.Call.Approval.Word == ""):
+		return fmt.Errorf("an entry of kind %q that names no approval and no word", e.Kind)
 	case len(e.Sealed) > 2 || len(e.Sealed) > 0 && !calls:
 		return fmt.Errorf("an entry of kind %q seals %d texts", e.Kind, len(e.Sealed))
 	case e.Expiry != nil && !dayForm.MatchString(e.Expiry.Before):

@@ -10,6 +10,7 @@ type Bounds struct {
 	Repeats  int           // of one tool with the same argument text in one session
 	Refusals int           // for one tenant and subject
 	Within   time.Duration // the window in which refusals are counted
+	Waiting  int           // writes of one tenant and subject that may wait for a person at once
 }
 
 // DefaultSession gives the bounds of a config that sets none. A session of
@@ -21,6 +22,7 @@ func DefaultSession() Bounds {
 		Repeats:  20,
 		Refusals: 20,
 		Within:   10 * time.Minute,
+		Waiting:  20,
 	}
 }
 
@@ -30,6 +32,7 @@ const (
 	maxSteps               = 100_000
 	maxRepeats             = 10_000
 	maxRefusals            = 1000 // as many rows are kept for each who was refused
+	maxWaiting             = 1000
 	minSession, maxSession = time.Second, 24 * time.Hour
 )
 
@@ -40,7 +43,7 @@ func (s section) bounds() Bounds {
 	if !ok {
 		return b
 	}
-	session.known([]string{"steps", "time", "repeats", "refusals"})
+	session.known([]string{"steps", "time", "repeats", "refusals", "waiting"})
 	if v, ok := session.integer("steps", 1, maxSteps); ok {
 		b.Steps = v
 	}
@@ -49,6 +52,9 @@ func (s section) bounds() Bounds {
 	}
 	if v, ok := session.integer("repeats", 1, maxRepeats); ok {
 		b.Repeats = v
+	}
+	if v, ok := session.integer("waiting", 1, maxWaiting); ok {
+		b.Waiting = v
 	}
 	refusals, ok := session.child("refusals", session.at("refusals"))
 	if !ok {

@@ -10,8 +10,8 @@ func TestRefusedBounds(t *testing.T) {
 		return refusal{rule, "", "[session]\n" + line + "\n", []string{"config.toml:37: [session] " + want}}
 	}
 	testRefusals(t, []refusal{
-		bound("unknown-bound", "step = 16", `step: unknown key (did you mean "steps"?); known here: steps, time, repeats, refusals`),
-		bound("bound-in-capitals", "Steps = 16", `Steps: unknown key (did you mean "steps"?); known here: steps, time, repeats, refusals`),
+		bound("unknown-bound", "step = 16", `step: unknown key (did you mean "steps"?); known here: steps, time, repeats, refusals, waiting`),
+		bound("bound-in-capitals", "Steps = 16", `Steps: unknown key (did you mean "steps"?); known here: steps, time, repeats, refusals, waiting`),
 		bound("zero-steps-deny", "steps = 0", "steps: 0 is out of bounds, from 1 to 100000"),
 		bound("steps-without-end", "steps = 100_001", "steps: 100001 is out of bounds, from 1 to 100000"),
 		bound("steps-as-text", `steps = "16"`, "steps: found a string, expected an integer"),
@@ -35,13 +35,13 @@ func TestBoundsOfSessions(t *testing.T) {
 		data string
 		want Bounds
 	}{
-		"none-set":  {"", Bounds{500, 12 * time.Hour, 20, 20, 10 * time.Minute}},
-		"one-set":   {"[session]\nsteps = 16", Bounds{16, 12 * time.Hour, 20, 20, 10 * time.Minute}},
-		"of-design": {"[session]\nsteps = 16\ntime = \"5m\"\nrepeats = 2\nrefusals = { count = 20, within = \"10m\" }", Bounds{16, 5 * time.Minute, 2, 20, 10 * time.Minute}},
-		"lowest":    {"[session]\nsteps = 1\ntime = \"1s\"\nrepeats = 1\nrefusals = { count = 1, within = \"1s\" }", Bounds{1, time.Second, 1, 1, time.Second}},
+		"none-set":  {"", Bounds{500, 12 * time.Hour, 20, 20, 10 * time.Minute, 20}},
+		"one-set":   {"[session]\nsteps = 16", Bounds{16, 12 * time.Hour, 20, 20, 10 * time.Minute, 20}},
+		"of-design": {"[session]\nsteps = 16\ntime = \"5m\"\nrepeats = 2\nrefusals = { count = 20, within = \"10m\" }", Bounds{16, 5 * time.Minute, 2, 20, 10 * time.Minute, 20}},
+		"lowest":    {"[session]\nsteps = 1\ntime = \"1s\"\nrepeats = 1\nrefusals = { count = 1, within = \"1s\" }", Bounds{1, time.Second, 1, 1, time.Second, 20}},
 		"highest": {
 			"[session]\nsteps = 100_000\ntime = \"1440m\"\nrepeats = 10_000\nrefusals = { count = 1000, within = \"1440m\" }",
-			Bounds{100_000, 24 * time.Hour, 10_000, 1000, 24 * time.Hour},
+			Bounds{100_000, 24 * time.Hour, 10_000, 1000, 24 * time.Hour, 20},
 		},
 	} {
 		t.Run(rule, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 // capabilities reads [capabilities.X]. A kind that this version does not have
 // is one fault: what else its table holds is not looked at.
 func (s section) capabilities() []Capability {
-	kinds := []string{"records", "files", "fetch"}
+	kinds := []string{"records", "files", "fetch", "outbox"}
 	var list []Capability
 	for _, table := range s.each("capabilities") {
 		c := Capability{Place: table.place(), Name: table.itemName(), lines: table.lines()}
@@ -30,7 +30,7 @@ func (s section) capabilities() []Capability {
 		case "fetch":
 			c.Fetch = table.fetch()
 		case "outbox":
-			table.fault("kind", "%s is not enforced by this version of toolhost, so it does not load; remove %s", quote(kind), table.path)
+			c.Outbox = table.outbox(s)
 		default:
 			table.fault("kind", "no kind %s%s; known here: %s", quote(kind), nearest.DidYouMean(kind, kinds), strings.Join(kinds, ", "))
 		}

@@ -16,9 +16,8 @@ func TestRefusedCapabilities(t *testing.T) {
 	}
 	testRefusals(t, []refusal{
 		orders("missing-kind", `kind = "records"`, "", `4: kind: missing; for example kind = "records"`),
-		orders("unknown-kind", `kind = "records"`, `kind = "record"`, `5: kind: no kind "record" (did you mean "records"?); known here: records, files, fetch`),
-		orders("kind-in-capitals", `kind = "records"`, `kind = "Records"`, `5: kind: no kind "Records" (did you mean "records"?); known here: records, files, fetch`),
-		orders("outbox-comes-later", `kind = "records"`, `kind = "outbox"`, `5: kind: "outbox" is not enforced by this version of toolhost, so it does not load; remove [capabilities.orders]`),
+		orders("unknown-kind", `kind = "records"`, `kind = "record"`, `5: kind: no kind "record" (did you mean "records"?); known here: records, files, fetch, outbox`),
+		orders("kind-in-capitals", `kind = "records"`, `kind = "Records"`, `5: kind: no kind "Records" (did you mean "records"?); known here: records, files, fetch, outbox`),
 		orders("unknown-key", `kind = "records"`, "kind = \"records\"\ncolumn = 1",
 			`6: column: unknown key (did you mean "columns"?); known here: kind, database, table, key, columns, types, scope, max_rows, max_bytes`),
 		orders("dangling-database", "database = \"desk\"\ntable = \"orders\"", "database = \"dusk\"\ntable = \"orders\"", `6: database: no database "dusk" (did you mean "desk"?)`),
@@ -53,10 +52,10 @@ func TestRefusedCapabilities(t *testing.T) {
 		orders("zero-max-bytes-denies", `types = { total = "decimal" }`, `max_bytes = "0B"`, `10: max_bytes: "0B" is out of bounds, from 1B to 1MiB`),
 		orders("max-bytes-over-1-mib", `types = { total = "decimal" }`, `max_bytes = "1025KiB"`, `10: max_bytes: "1025KiB" is out of bounds, from 1B to 1MiB`),
 		{
-			"capability-with-a-wrong-name", "", "[capabilities.\"\"]\nkind = \"outbox\"\n",
+			"capability-with-a-wrong-name", "", "[capabilities.\"\"]\nkind = \"queue\"\n",
 			[]string{
 				`config.toml:36: [capabilities.""]: "" is not a name ^[a-z][a-z0-9_-]{0,63}$`,
-				`config.toml:37: [capabilities.""] kind: "outbox" is not enforced by this version of toolhost, so it does not load; remove [capabilities.""]`,
+				`config.toml:37: [capabilities.""] kind: no kind "queue"; known here: records, files, fetch, outbox`,
 			},
 		},
 	})

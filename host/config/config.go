@@ -27,6 +27,8 @@ type Config struct {
 	Session      Bounds
 	Databases    []Database // sorted by name
 	Directory    *Directory // nil: no directory
+	Approvers    []Approver // in file order
+	Mails        []Mail     // in file order
 	Capabilities []Capability
 	Values       []Value // in file order
 	Tools        []Tool
@@ -63,6 +65,7 @@ type Database struct {
 	Name  string
 	File  string // a SQLite file, absolute and cleaned; it may hold values of the environment
 	Shown string // the url as the file has it, for faults and logs: {env.X} stands in it, never its value
+	Hash  string // of the url with the values, for the policy
 
 	lines keyLines
 }
@@ -94,6 +97,7 @@ type Capability struct {
 	Records *Records
 	Files   *Files
 	Fetch   *Fetch
+	Outbox  *Outbox
 
 	lines keyLines
 }
@@ -130,6 +134,7 @@ type Tool struct {
 	Plugin       string   // the plugin's folder, absolute and cleaned
 	Effect       string   // "read" or "write"
 	Callers      []string // roles; empty: nobody
+	Approve      *Approve // of a tool that writes; nil: of one that reads
 	NotAvailable Template // literal text and arguments; zero when the file has none
 	Limits       Limits   // the config's limits, lowered by the tool's own
 	Grants       []Grant  // in file order
@@ -180,7 +185,6 @@ func Parse(path string, data []byte, o Options) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("locate config %q: %w", path, err)
 	}
-	sum := sha256.Sum256(data)
 	name := o.Name
 	if name == "" {
 		name = filepath.Base(abs)
@@ -189,7 +193,7 @@ func Parse(path string, data []byte, o Options) (*Config, error) {
 		Name:   name,
 		Dir:    filepath.Dir(abs),
 		Path:   abs,
-		Digest: "sha256:" + hex.EncodeToString(sum[:]),
+		Digest: hashOf(string(data)),
 	}
 	r := &reader{file: c.Name, dir: c.Dir, env: o.Env, reserved: o.ReservedCodes}
 	root, ok := r.parse(data)
@@ -203,6 +207,12 @@ func Parse(path string, data []byte, o Options) (*Config, error) {
 		return nil, faults
 	}
 	return c, nil
+}
+
+// hashOf is "sha256:" and the hex digest of a text.
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hashPrefix + hex.EncodeToString(sum[:])
 }
 
 // readFile reads a session, which a shell may give as a pipe. It stops one byte past the limit, so that the size is a fault of the
@@ -220,8 +230,7 @@ func readFile(path string) ([]byte, error) {
 func (r *reader) config(root *node, c *Config) {
 	top := section{r: r, node: root}
 	top.known(
-		[]string{"host", "audit", "limits", "session", "databases", "directory", "capabilities", "values", "tools"},
-		"approvers")
+		[]string{"host", "audit", "limits", "session", "databases", "directory", "approvers", "mail", "capabilities", "values", "tools"})
 	r.badCallers = len(r.faults) > 0 && !top.has("tools") // they may stand under a misspelt name
 	c.Attributes, c.State = top.host()
 	c.Audit = top.audit()
@@ -229,10 +238,14 @@ func (r *reader) config(root *node, c *Config) {
 	c.Session = top.bounds()
 	c.Databases = top.databases()
 	c.Directory = top.directory()
+	c.Approvers = top.approvers()
+	c.Mails = top.mails()
 	c.Capabilities = top.capabilities()
 	c.Values = top.values()
 	c.Tools = top.tools(c.Limits)
 	r.rolesHaveValues(c.Values, c.Tools)
 	r.rolesAreCallers(c.Directory, c.Tools)
+	r.approversAreInDirectory(c.Directory, c.Tools)
+	r.tokenFiles(c)
 	r.apart(c)
 }

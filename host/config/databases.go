@@ -19,7 +19,8 @@ func (s section) databases() []Database {
 		url, ok := table.template("url", SpaceEnv)
 		d.Shown = url.String()
 		if ok {
-			d.File = table.databaseFile(url)
+			text, _ := url.Literal()
+			d.File, d.Hash = table.databaseFile(url), hashOf(text)
 		}
 		list = append(list, d)
 	}
@@ -108,6 +109,11 @@ func (r *reader) rolesAreCallers(d *Directory, tools []Tool) {
 		return
 	}
 	callers := callersOf(tools)
+	for _, t := range tools {
+		if t.Approve != nil {
+			callers = append(callers, t.Approve.Role)
+		}
+	}
 	for _, role := range d.Roles {
 		if !slices.Contains(callers, role) {
 			r.report(d.At("roles").Line, "[directory] roles: %s is in no tool's callers, so that the directory would decide nothing for it%s",

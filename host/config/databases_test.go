@@ -14,7 +14,6 @@ func TestRefusedTopLevelAndHost(t *testing.T) {
 		return refusal{rule, `attributes = ["customer", "ticket"]`, line, want}
 	}
 	testRefusals(t, []refusal{
-		{"approvers-come-later", "", "[approvers]\n", []string{"config.toml:36: [approvers]" + later}},
 		{"misspelt-session-suggests", "", "[sessions]\n", []string{`config.toml:36: sessions: unknown key (did you mean "session"?)` + knownTop}},
 		{"misspelt-audit-suggests", "", "[audits]\n", []string{`config.toml:36: audits: unknown key (did you mean "audit"?)` + knownTop}},
 		{"unknown-table", "", "[tool.x]\n", []string{`config.toml:36: tool: unknown key (did you mean "tools"?)` + knownTop}},

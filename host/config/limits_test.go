@@ -6,8 +6,6 @@ import (
 	"time"
 )
 
-const later = " is not enforced by this version of toolhost, so it does not load; remove it"
-
 func TestRefusedLimits(t *testing.T) {
 	const known = "; known here: time, fuel, memory, argument_chars, result_chars, host_calls, log"
 	noDuration := ` is no duration; write whole numbers of m, s and ms, like "1m30s" or "500ms"`

@@ -22,6 +22,7 @@ var (
 	plainName     = newPattern("a name", `^[a-z][a-z0-9_]{0,63}$`) // of what rules name
 	attributeName = newPattern("an attribute name", `^[a-z][a-z0-9_]{0,31}$`)
 	sqlName       = newPattern("an SQL name", `^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
+	memberName    = newPattern("a member's name", `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 	headerForm    = newPattern("a header's name", `^[A-Za-z][A-Za-z0-9-]{0,63}$`)
 	clauseCode    = newPattern("a code", `^[a-z][a-z0-9_]{2,39}$`)
 )

@@ -15,7 +15,7 @@ type = "decimal"
 roles = { customer = "100.00", staff = "unlimited" }
 [tools.refund]
 plugin = "plugins/refund"
-effect = "write"
+effect = "read"
 callers = ["staff"]
 [tools.refund.facts]
 order = { from = "orders", key = "{args.order_id}" }

@@ -89,27 +89,14 @@ func (l keyLines) at(p Place, key string) Place {
 
 func (s section) has(key string) bool { return s.node.table[key] != nil }
 
-// known reports each key that is neither in keys nor refused, and each refused
-// one: a key that the design has and that this version does not enforce yet.
-func (s section) known(keys []string, refused ...string) {
+// known reports each key that is not in keys.
+func (s section) known(keys []string) {
 	for _, key := range s.node.keys {
-		switch {
-		case slices.Contains(keys, key):
-		case slices.Contains(refused, key):
-			name := s.named(key)
-			if s.path == "" {
-				name = "[" + key + "]"
-			}
-			s.r.report(s.node.table[key].line, "%s", notEnforced(name))
-		default:
+		if !slices.Contains(keys, key) {
 			s.r.report(s.node.table[key].line, "%s: unknown key%s; known here: %s",
 				s.named(key), nearest.DidYouMean(key, keys), strings.Join(keys, ", "))
 		}
 	}
-}
-
-func notEnforced(name string) string {
-	return name + " is not enforced by this version of toolhost, so it does not load; remove it"
 }
 
 // require reports a key that is not there, with an example of it.

@@ -14,11 +14,13 @@ type Space string
 
 // The spaces that a reference can name.
 const (
-	SpaceSession Space = "session" // the session of the call
-	SpaceArgs    Space = "args"    // the parsed arguments of the call
-	SpaceFacts   Space = "facts"   // what the host fetched for the rules: {facts.order.total}
-	SpaceValues  Space = "values"  // the values of the session's role
-	SpaceEnv     Space = "env"     // the environment of the host; resolved at load
+	SpaceSession  Space = "session"  // the session of the call
+	SpaceArgs     Space = "args"     // the parsed arguments of the call
+	SpaceFacts    Space = "facts"    // what the host fetched for the rules: {facts.order.total}
+	SpaceValues   Space = "values"   // the values of the session's role
+	SpaceApproval Space = "approval" // the approval of a write: id, approver and time
+	SpaceRow      Space = "row"      // the row of an outbox that is delivered
+	SpaceEnv      Space = "env"      // the environment of the host; resolved at load
 )
 
 // Ref names one value: {session.customer}.
@@ -95,7 +97,7 @@ var reference = regexp.MustCompile(`^([a-z]+)\.([A-Za-z_][A-Za-z0-9_-]{0,63}(?:\
 
 // bareReference is a reference that lacks its braces. As literal text it would
 // match no row, or show a model the name of the value.
-var bareReference = regexp.MustCompile(`^(?:(?:session|args|values|approval|env)\.[A-Za-z_][A-Za-z0-9_-]{0,63}|facts\.[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63})?)$`)
+var bareReference = regexp.MustCompile(`^(?:(?:session|args|values|approval|row|env)\.[A-Za-z_][A-Za-z0-9_-]{0,63}|facts\.[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63})?)$`)
 
 // template reads the string at key. A reference to a space that is not in
 // takes is a fault; so is a brace that belongs to no reference, and, where the
@@ -148,13 +150,10 @@ func cutReference(text string) (ref Ref, after string, ok bool) {
 func (s section) resolve(key string, ref Ref, takes []Space) (piece, bool) {
 	shown := quote(ref.String())
 	switch ref.Space {
-	case SpaceSession, SpaceArgs, SpaceEnv, SpaceFacts, SpaceValues:
-	case "approval":
-		s.fault(key, "%s", notEnforced(shown))
-		return piece{}, false
+	case SpaceSession, SpaceArgs, SpaceEnv, SpaceFacts, SpaceValues, SpaceApproval, SpaceRow:
 	default:
-		s.fault(key, "%s names no value%s; a reference begins with session, args, facts, values or env",
-			shown, nearest.DidYouMean(string(ref.Space), []string{"session", "args", "facts", "values", "env"}))
+		s.fault(key, "%s names no value%s; a reference begins with session, args, facts, values, approval, row or env",
+			shown, nearest.DidYouMean(string(ref.Space), []string{"session", "args", "facts", "values", "approval", "row", "env"}))
 		return piece{}, false
 	}
 	if !slices.Contains(takes, ref.Space) {
@@ -171,10 +170,19 @@ func (s section) resolve(key string, ref Ref, takes []Space) (piece, bool) {
 	case SpaceEnv:
 		value, ok := s.variable(key, ref.Name)
 		return piece{text: value, env: ref.Name}, ok
+	case SpaceApproval:
+		if !slices.Contains(approvalFields(), ref.Name) {
+			s.fault(key, "%s is no value of an approval (%s)%s", shown, strings.Join(approvalFields(), ", "), nearest.DidYouMean(ref.Name, approvalFields()))
+			return piece{}, false
+		}
+		return piece{ref: ref}, true
 	default:
 		return piece{ref: ref}, true
 	}
 }
+
+// approvalFields are the values that an approval has.
+func approvalFields() []string { return []string{"id", "approver", "time"} }
 
 // variable gives the value of an environment variable. No fault shows it.
 func (s section) variable(key, name string) (string, bool) {

@@ -80,7 +80,6 @@ func TestZeroTemplateGivesNothing(t *testing.T) {
 
 func TestRefusedTemplates(t *testing.T) {
 	brace := " holds a brace that names no value; a reference looks like {session.tenant}"
-	later := " is not enforced by this version of toolhost, so it does not load; remove it"
 	cases := []struct {
 		rule, source string
 		want         string
@@ -94,8 +93,8 @@ func TestRefusedTemplates(t *testing.T) {
 		{"name-of-three-parts", "{facts.a.b.c}", `"{facts.a.b.c}"` + brace},
 		{"wrong-case", "{Session.tenant}", `"{Session.tenant}"` + brace},
 		{"reference-in-reference", "{args.{args.x}}", `"{args.{args.x}}"` + brace},
-		{"misspelt-space", "{sesion.tenant}", `"{sesion.tenant}" names no value (did you mean "session"?); a reference begins with session, args, facts, values or env`},
-		{"approval-comes-later", "{approval.id}", `"{approval.id}"` + later},
+		{"misspelt-space", "{sesion.tenant}", `"{sesion.tenant}" names no value (did you mean "session"?); a reference begins with session, args, facts, values, approval, row or env`},
+		{"approval-comes-later", "{approval.id}", `"{approval.id}" may not stand here; this key takes {session.x} or {args.x} or {env.x}`},
 		{"unknown-session-value", "{session.x}", `"{session.x}" is no session value (customer, ticket, subject, tenant, role, id)`},
 		{"variable-not-set", "{env.UNSET}", "the environment variable UNSET is not set"},
 		{"variable-with-a-control-character", "{env.BELL}", "the environment variable BELL holds a control character or is not valid UTF-8"},

@@ -8,6 +8,9 @@ import (
 	"github.com/toolhost/toolhost/host/nearest"
 )
 
+// StatusTool is the name of the host's own tool.
+const StatusTool = "approval_status"
+
 // tools reads [tools.X].
 func (s section) tools(limits Limits) []Tool {
 	var list []Tool
@@ -18,6 +21,9 @@ func (s section) tools(limits Limits) []Tool {
 	}
 	for _, table := range tables {
 		shape := lookAlike(table.key)
+		if shape == lookAlike(StatusTool) {
+			table.r.report(table.node.line, "%s: %s is the host's own tool; choose another name", table.path, StatusTool)
+		}
 		if other, ok := shapes[shape]; ok {
 			s.r.report(table.node.line, "%s: the name looks like %s (line %d); the two cannot both load",
 				table.path, other.path, other.node.line)
@@ -31,12 +37,12 @@ func (s section) tools(limits Limits) []Tool {
 
 func (s section) tool(top section, limits Limits) Tool {
 	s.known(
-		[]string{"plugin", "effect", "callers", "not_available", "limits", "grants", "facts", "rules"},
-		"approve")
+		[]string{"plugin", "effect", "callers", "approve", "not_available", "limits", "grants", "facts", "rules"})
 	t := Tool{Place: s.place(), Name: s.itemName(), lines: s.lines()}
 	t.Plugin = s.plugin()
 	t.Effect = s.effect()
 	t.Callers = s.callers()
+	t.Approve = s.approve(t.Effect)
 	t.NotAvailable, _ = s.template("not_available", SpaceArgs)
 	t.Limits = s.toolLimits(limits)
 	t.Grants = s.grants(top)

@@ -69,6 +69,7 @@ func OnlyTools(config string, names ...string) string {
 		}
 	}
 	blankUnreadValues(lines)
+	onlyCalledRoles(lines)
 	return strings.Join(lines, "\n")
 }
 
@@ -82,6 +83,35 @@ func blankUnreadValues(lines []string) {
 		}
 		if unread {
 			lines[i] = ""
+		}
+	}
+}
+
+var quotedName = regexp.MustCompile(`"[a-z_]+"`)
+
+// onlyCalledRoles takes roles out of [directory] that no tool names any more: one
+// that decides nothing does not load.
+func onlyCalledRoles(lines []string) {
+	called := map[string]bool{}
+	for _, line := range lines {
+		if strings.HasPrefix(line, "callers = ") || strings.HasPrefix(line, "approve = ") {
+			for _, role := range quotedName.FindAllString(line, -1) {
+				called[role] = true
+			}
+		}
+	}
+	directory := false
+	for i, line := range lines {
+		if m := header.FindStringSubmatch(line); m != nil {
+			directory = m[1] == "directory"
+		}
+		if !directory || !strings.HasPrefix(line, "roles = ") {
+			continue
+		}
+		roles := slices.DeleteFunc(quotedName.FindAllString(line, -1), func(role string) bool { return !called[role] })
+		lines[i] = "roles = [" + strings.Join(roles, ", ") + "]"
+		if len(roles) == 0 { // one of no roles does not load either
+			lines[i-3], lines[i-2], lines[i-1], lines[i] = "", "", "", ""
 		}
 	}
 }

@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS audit_checkpoint (
 	one     INTEGER PRIMARY KEY CHECK (one = 1),
 	entries INTEGER NOT NULL,
 	note    BLOB NOT NULL
-) STRICT;` + boundsSchema
+) STRICT;` + boundsSchema + approvalsSchema
 
 const (
 	patience = 5 * time.Second // that a checkpoint has with a lock; calls have less

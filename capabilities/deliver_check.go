@@ -1,0 +1,13 @@
+package capabilities
+
+// AdmitDelivery is the approval gate's check of a delivery: an entry covers the
+// URL, takes the method, and is open to the session. It is the check that
+// Deliver makes again.
+func (f *FetchReach) AdmitDelivery(method, url string) error {
+	_, err := f.choose(method, url)
+	return err
+}
+
+// CheckMail is the approval gate's check of a mail: what Deliver would refuse
+// before anything is dialled.
+func CheckMail(m Mail) error { return m.check() }

@@ -1,0 +1,320 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/state"
+	"github.com/toolhost/toolhost/host/strictjson"
+)
+
+// tokenVariable holds an approver's token. No command that a model's text comes
+// to runs where it is set.
+const tokenVariable = "TOOLHOST_APPROVER_TOKEN"
+
+func (c *cli) approvalsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		DisableFlagsInUseLine: true,
+		Use:                   "approvals",
+		Short:                 "The writes that wait for a person: list, show, approve, deny",
+		Long: `What a tool that writes proposes waits here until a person has agreed, or has not in
+time. Who approves proves who they are with the token of [approvers], in the variable
+` + tokenVariable + `, and must hold the role that the tool names.`,
+		Example: `  toolhost approvals list`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("approvals: no command %q; see: toolhost approvals --help", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.approvalsListCommand(), c.approvalsShowCommand(), c.approvalsApproveCommand(), c.approvalsDenyCommand(), c.approvalsTokenCommand())
+	return cmd
+}
+
+// noApprover keeps an approver's token away from where a model's text comes to.
+func (c *cli) noApprover() error {
+	if token, _ := c.env(tokenVariable); token != "" {
+		return usage("%s is set: this command takes what a model wrote, and no process that does may hold an approver's token; unset it", tokenVariable)
+	}
+	return nil
+}
+
+func (c *cli) approvalsListCommand() *cobra.Command {
+	var all, asJSON bool
+	cmd := &cobra.Command{
+		DisableFlagsInUseLine: true,
+		Use:                   "list",
+		Short:                 "What waits, oldest first",
+		Example:               `  toolhost approvals list --all`,
+		Args:                  exactly(0, "approvals list takes no argument; see: toolhost approvals list --help"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withHost(cmd.Context(), func(h *host.Host) error { return c.listApprovals(cmd.Context(), h, all, asJSON) })
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "what was decided, too")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "stdout: one JSON object a line")
+	return cmd
+}
+
+// withHost loads the config whole for a command, and closes it again.
+func (c *cli) withHost(ctx context.Context, do func(h *host.Host) error) error {
+	h, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	return do(h)
+}
+
+func (c *cli) listApprovals(ctx context.Context, h *host.Host, all, asJSON bool) error {
+	var states []state.ApprovalState
+	if !all {
+		states = []state.ApprovalState{state.Waiting, state.Approved, state.Running, state.Unknown}
+	}
+	list, err := h.Approvals(ctx, states...)
+	if err != nil {
+		return &status{code: exitHost, err: err}
+	}
+	if asJSON {
+		for _, a := range list {
+			_, _ = c.stdout.Write(append(cleanJSON(approvalJSON(a)), '\n')) // the sink remembers an error
+		}
+		return nil
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(c.stderr, "nothing waits")
+		return nil
+	}
+	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tSTATE\tTOOL\tASKED BY")
+	for _, a := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.ID, c.standing(a), clean(a.Tool), clean(askedBy(a)))
+	}
+	return w.Flush()
+}
+
+// standing is a state for a person: "waiting, 14m left".
+func (c *cli) standing(a host.Approval) string {
+	text := string(a.State)
+	switch {
+	case a.Waits():
+		now := time.Now
+		if c.clock != nil {
+			now = c.clock
+		}
+		text += ", " + config.ShowDuration(a.Expires.Sub(now()).Round(time.Second)) + " left"
+	case a.Code != "":
+		text += ": " + a.Code
+	}
+	if a.Delivery != "" {
+		text += ", " + deliveryText(a.Approval)
+	}
+	return text
+}
+
+// deliveryText says where a delivery stands.
+func deliveryText(a state.Approval) string {
+	switch a.Delivery {
+	case state.Due:
+		if a.Tries > 0 {
+			return fmt.Sprintf("delivery tried %s", count(a.Tries, "time"))
+		}
+		return "delivery due"
+	case state.Dead:
+		return "not delivered: " + a.Status
+	case state.Refused:
+		return "delivery refused: " + a.Status
+	case state.Doubtful:
+		return "delivery unknown"
+	default:
+		return string(a.Delivery)
+	}
+}
+
+func askedBy(a host.Approval) string {
+	if a.Gone {
+		return "(forgotten)"
+	}
+	s := a.Shown.Session
+	text := s.Subject
+	if text == "" {
+		text = "(no subject)"
+	}
+	text += " (" + s.Role
+	if s.Tenant != "" {
+		text += ", " + s.Tenant
+	}
+	text += ")"
+	if ticket := s.Attributes["ticket"]; ticket != "" {
+		text += " for ticket " + ticket
+	}
+	return text
+}
+
+func (c *cli) approvalsShowCommand() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		DisableFlagsInUseLine: true,
+		Use:                   "show ID",
+		Short:                 "All that one approval would do, and who asks for it",
+		Long: `Shows everything that will happen, nothing cut: the row, where it is delivered, the facts
+that the rules were told. What the model said and nobody checked stands apart. A
+beginning of the ID is enough, of 4 characters.`,
+		Example: `  toolhost approvals show 7Q2M`,
+		Args:    exactly(1, "approvals show takes the ID of an approval; see: toolhost approvals list"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withHost(cmd.Context(), func(h *host.Host) error {
+				a, err := c.approval(cmd.Context(), h, args[0])
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					_, _ = c.stdout.Write(append(cleanJSON(approvalJSON(a)), '\n')) // the sink remembers an error
+					return nil
+				}
+				c.printApproval(a)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "stdout: one JSON object")
+	return cmd
+}
+
+func (c *cli) approval(ctx context.Context, h *host.Host, id string) (host.Approval, error) {
+	a, err := h.Approval(ctx, id)
+	switch {
+	case errors.Is(err, state.ErrNoApproval):
+		return a, &status{code: exitNo, err: fmt.Errorf("there is no approval %q; see: toolhost approvals list --all", id)}
+	case errors.Is(err, host.ErrSeveral):
+		return a, usage("%q: %w", id, err)
+	case err != nil:
+		return a, &status{code: exitHost, err: err}
+	}
+	return a, nil
+}
+
+// printApproval shows all of it. Texts are quoted, and every character in them
+// that could move the cursor or turn its direction is escaped.
+func (c *cli) printApproval(a host.Approval) {
+	fmt.Fprintf(c.stdout, "approval %s   %s   %s   asked by %s\n\n", a.ID, clean(a.Tool), c.paint(c.stdout, amber, c.standing(a)), clean(askedBy(a)))
+	switch {
+	case a.Gone:
+		fmt.Fprintln(c.stdout, "  what it was is forgotten")
+		return
+	case a.Broken != "":
+		fmt.Fprintf(c.stdout, "  %s\n", c.paint(c.stdout, red, clean("cannot be approved: "+a.Broken)))
+		return
+	}
+	s := a.Shown
+	fmt.Fprintf(c.stdout, "  will write to %s\n", clean(s.Table))
+	c.printMembers("    ", s.Row)
+	if s.Delivery.Kind() == strictjson.Object {
+		fmt.Fprintln(c.stdout, "  and then send")
+		c.printMembers("    ", s.Delivery)
+	}
+	c.printPart("facts", s.Facts, nil)
+	c.printPart("asked with", s.Arguments, func(name string) bool { return !slices.Contains(a.Said, name) })
+	c.printPart("the model said (nobody has checked it)", s.Arguments, func(name string) bool { return slices.Contains(a.Said, name) })
+	fmt.Fprintf(c.stdout, "  of %s\n", clean(sessionText(s.Session)))
+	fmt.Fprintf(c.stdout, "  proposed by call %s\n  digest %s\n", clean(a.Call), clean(a.Digest))
+	if a.Approver != "" {
+		fmt.Fprintf(c.stdout, "  %s by %s, %s\n", map[bool]string{true: "denied", false: "approved"}[a.State == state.Denied], clean(a.Approver), a.Decided.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	if a.Run != "" {
+		fmt.Fprintf(c.stdout, "  run by call %s\n", clean(a.Run))
+	}
+}
+
+// sessionText is who asks, whole.
+func sessionText(s host.Session) string {
+	text := "session"
+	if s.ID != "" {
+		text += " " + s.ID
+	}
+	return text + ": " + whoAsks(s) + ", subject " + s.Subject
+}
+
+func (c *cli) printPart(head string, of strictjson.Value, which func(name string) bool) {
+	first := true
+	for name, v := range of.Members() {
+		if which != nil && !which(name) {
+			continue
+		}
+		if first {
+			fmt.Fprintf(c.stdout, "  %s\n", head)
+		}
+		first = false
+		fmt.Fprintf(c.stdout, "    %-14s %s\n", clean(name), shownMember(v))
+	}
+}
+
+func (c *cli) printMembers(indent string, of strictjson.Value) {
+	for name, v := range of.Members() {
+		fmt.Fprintf(c.stdout, "%s%-14s %s\n", indent, clean(name), shownMember(v))
+	}
+}
+
+func shownMember(v strictjson.Value) string {
+	if of, ok := v.TextAt("approval"); ok && v.Len() == 1 {
+		return map[string]string{
+			"{approval.id}": "(this approval's id)", "{approval.approver}": "(who approves)", "{approval.time}": "(when it is approved)",
+		}[of] + other(of)
+	}
+	return string(cleanJSON(v.AppendJSON(nil)))
+}
+
+// other is what the approval gives together with a text.
+func other(of string) string {
+	switch of {
+	case "{approval.id}", "{approval.approver}", "{approval.time}":
+		return ""
+	}
+	return "(of this approval: " + clean(of) + ")"
+}
+
+// approvalJSON is one approval, whole, for another program.
+func approvalJSON(a host.Approval) []byte {
+	text := func(b []byte, key, s string) []byte {
+		b = append(strictjson.AppendString(b, key), ':')
+		return append(strictjson.AppendString(b, s), ',')
+	}
+	at := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format(time.RFC3339Nano)
+	}
+	b := text([]byte(`{`), "id", a.ID)
+	b = text(b, "state", string(a.State))
+	b = text(b, "code", a.Code)
+	b = text(b, "tool", a.Tool)
+	b = text(b, "digest", a.Digest)
+	b = text(b, "call", a.Call)
+	b = text(b, "run", a.Run)
+	b = text(b, "asked", at(a.Asked))
+	b = text(b, "expires", at(a.Expires))
+	b = text(b, "decided", at(a.Decided))
+	b = text(b, "ended", at(a.Ended))
+	b = text(b, "approver", a.Approver)
+	b = text(b, "delivery", string(a.Delivery))
+	b = text(b, "delivery_status", a.Status)
+	b = fmt.Appendf(b, `"tries":%d,`, a.Tries)
+	b = text(b, "broken", a.Broken)
+	b = appendTexts(append(b, `"not_checked":`...), a.Said)
+	b = append(b, `,"shown":`...)
+	if a.Gone {
+		return append(b, `null}`...)
+	}
+	return append(append(b, a.Content...), '}')
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/state"
+)
+
+func (c *cli) deliverCommand() *cobra.Command {
+	once, again, list := false, "", false
+	cmd := &cobra.Command{
+		DisableFlagsInUseLine: true,
+		Use:                   "deliver [--once | --again ID | --list]",
+		Short:                 "Send what was approved and written to its webhook or by mail",
+		Long: `Delivers rows of outboxes, at least once each, until it is interrupted; serve does so too.
+What is not taken is tried again, each time later, and then is a dead letter: --list shows
+what did not arrive, --again sends it once more.
+
+stdout   a line for each try
+exit     0, 1 host error, 2 usage or config; with --again 3 where there is nothing to send`,
+		Example: `  toolhost deliver --once`,
+		Args:    exactly(0, "deliver takes no argument; see: toolhost deliver --help"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withHost(cmd.Context(), func(h *host.Host) error {
+				switch {
+				case list:
+					return c.undelivered(cmd.Context(), h)
+				case again != "":
+					return c.deliverAgain(cmd.Context(), h, again)
+				case once:
+					return hostError(h.DeliverDue(cmd.Context(), c.tellDelivered))
+				}
+				h.Deliver(cmd.Context(), c.tellDelivered)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&once, "once", false, "make one try for each row that is due, and end")
+	cmd.Flags().StringVar(&again, "again", "", "make the row of approval `ID` due again that did not arrive")
+	cmd.Flags().BoolVar(&list, "list", false, "show what has not arrived")
+	cmd.MarkFlagsMutuallyExclusive("once", "again", "list")
+	return cmd
+}
+
+func hostError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &status{code: exitHost, err: err}
+}
+
+// tellDelivered is a line for one try.
+func (c *cli) tellDelivered(d host.Delivered) {
+	text := string(d.State)
+	if d.Status != "" {
+		text += " " + d.Status
+	}
+	if d.Reason != "" && d.State != state.Delivered {
+		text += ": " + d.Reason
+	}
+	if !d.Next.IsZero() {
+		text += ", again at " + d.Next.UTC().Format(time.TimeOnly)
+	}
+	fmt.Fprintf(c.stdout, "%s  %s  try %d  %s\n", d.Approval, clean(d.Tool), d.Tries, clean(text))
+}
+
+func (c *cli) undelivered(ctx context.Context, h *host.Host) error {
+	all, err := h.Approvals(ctx)
+	if err != nil {
+		return hostError(err)
+	}
+	for _, a := range all {
+		if a.Delivery == "" || a.Delivery == state.Delivered {
+			continue
+		}
+		fmt.Fprintf(c.stdout, "%s  %s  %s  %s\n", a.ID, clean(a.Tool), clean(askedBy(a)), clean(strings.TrimSpace(deliveryText(a.Approval)+" "+a.Code)))
+	}
+	return nil
+}
+
+func (c *cli) deliverAgain(ctx context.Context, h *host.Host, id string) error {
+	err := h.DeliverAgain(ctx, id)
+	switch {
+	case errors.Is(err, state.ErrNoApproval), errors.Is(err, state.ErrNotSo):
+		return &status{code: exitNo, err: fmt.Errorf("approval %q has no delivery that has ended without arriving; see: toolhost deliver --list", id)}
+	case errors.Is(err, host.ErrSeveral):
+		return usage("%q: %w", id, err)
+	case err != nil:
+		return hostError(err)
+	}
+	fmt.Fprintln(c.stdout, "due again")
+	return nil
+}

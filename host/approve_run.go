@@ -1,0 +1,283 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/toolhost/toolhost/capabilities"
+	"github.com/toolhost/toolhost/host/config"
+	"github.com/toolhost/toolhost/host/state"
+)
+
+// What happens when a person says yes, in this order. At each step a crash leaves
+// a state that is seen (approve_settle.go):
+//
+//	check      who approves, and that what they saw still comes out of gates 1 to 4
+//	claim      waiting -> approved, by one of all who try
+//	record     who approved what
+//	begin      approved -> running, recorded as a call that starts
+//	plugin     gate 6; what it asks of the outbox is noted and not written
+//	result     gate 7
+//	write      in one transaction of the outbox's database: the approval is still
+//	           ours, gates 2 and 3 agree on what they read there, the row goes in
+//	end        running -> done, or failed, or unknown
+
+// reached is called between the steps, where a test wants to stop there.
+func (h *Host) reached(step string) {
+	if h.step != nil {
+		h.step(step)
+	}
+}
+
+func (d *decision) carryOut(ctx context.Context) ([]byte, error) {
+	if err := d.mayDecide(ctx, false); err != nil {
+		return nil, err
+	}
+	if err := d.sound(); err != nil {
+		return nil, err
+	}
+	if _, err := d.asShown(ctx, d.trail, d.rec); err != nil {
+		return nil, err
+	}
+	d.host.reached("checked")
+	if err := d.claim(state.Approved); err != nil {
+		return nil, err
+	}
+	d.host.reached("claimed")
+	if err := d.word(wordApproved); err != nil {
+		return nil, d.giveBack(err)
+	}
+	d.host.reached("recorded")
+	// Once more, after the yes is ours: what was shown can have changed meanwhile.
+	d.trail.answers = nil
+	b, err := d.asShown(ctx, d.trail, d.rec)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.writes.Begin(d.kept.ID, d.token, d.rec.CallID, b.tool.holdFor()); err != nil {
+		return nil, refusedApproval(codeNotWaiting, "it took too long, or was settled by somebody else: %v", err)
+	}
+	d.run = d.rec.CallID
+	d.trail.ok(GateApproval, "approved by "+d.who.subject)
+	d.host.reached("begun")
+	return d.runAndWrite(ctx, b)
+}
+
+// giveBack lets it wait again: nothing has happened.
+func (d *decision) giveBack(why error) error {
+	if err := d.writes.Back(d.kept.ID, d.token, d.kept.Digest, d.kept.Content); err != nil {
+		return errors.Join(why, err)
+	}
+	return why
+}
+
+// asShown runs gates 1 to 4 on fresh data, and refuses what does not come out as
+// it was shown. A change of the facts sends it back to waiting, with what is
+// new; any other change, or a gate that refuses now, ends it.
+func (d *decision) asShown(ctx context.Context, t *trail, rec *Record) (bounded, error) {
+	s := d.kept.Shown
+	e := entered{session: s.Session, proposal: Proposal{Tool: s.Tool, Arguments: s.Arguments.AppendJSON(nil)}, id: rec.CallID, trail: t}
+	if e.session.ID == "" {
+		e.session.ID = rec.CallID // a loop of its own
+	}
+	b, err := d.host.pass(ctx, e, rec)
+	if err != nil {
+		if refusalCode(err) == codeUnavailable {
+			return bounded{}, d.release(err) // nobody knows; it can be tried again
+		}
+		return bounded{}, d.fail(err)
+	}
+	now, err := b.show()
+	if err != nil {
+		return bounded{}, d.fail(refusedApproval(codeNoRow, "%v", err))
+	}
+	return b, d.hold(now)
+}
+
+// hold holds what comes out now against what was shown.
+func (d *decision) hold(now *shown) error {
+	if bytes.Equal(now.content, d.kept.Content) {
+		return nil
+	}
+	is, err := readShown(now.content)
+	if err != nil {
+		return d.fail(refusedApproval(codePolicyChanged, "%v", err))
+	}
+	if is.Policy != d.kept.Shown.Policy || is.Table != d.kept.Shown.Table {
+		return d.fail(refusedApproval(codePolicyChanged, "the policy of %s is another than when it was proposed; it must be proposed again", is.Tool))
+	}
+	changes := d.kept.Shown.differences(is)
+	err = refusedApproval(codeFactsChanged, "since it was shown: %s; see: toolhost approvals show %s", strings.Join(changes, "; "), d.kept.ID)
+	if back := d.showAnew(now); back != nil {
+		return errors.Join(err, back)
+	}
+	return err
+}
+
+// showAnew lets it wait with what it shows now.
+func (d *decision) showAnew(now *shown) error {
+	err := d.writes.Back(d.kept.ID, d.token, now.digest, now.content)
+	if errors.Is(err, state.ErrNotSo) { // it was not ours yet
+		err = d.writes.Show(d.kept.ID, d.kept.Digest, now.digest, now.content)
+	}
+	if errors.Is(err, state.ErrNotSo) {
+		return nil // somebody else was faster
+	}
+	return err
+}
+
+// fail ends it: nothing was written.
+func (d *decision) fail(why error) error {
+	err := d.writes.End(d.kept.ID, d.token, state.Ended{State: state.Failed, Code: refusalCode(why)})
+	if errors.Is(err, state.ErrNotSo) {
+		return d.void(why)
+	}
+	return errors.Join(why, err)
+}
+
+// release lets it wait again, where it was ours.
+func (d *decision) release(why error) error {
+	if err := d.giveBack(why); !errors.Is(err, state.ErrNotSo) {
+		return err
+	}
+	return why
+}
+
+// runAndWrite is the plugin, its result, and the row.
+func (d *decision) runAndWrite(ctx context.Context, b bounded) ([]byte, error) {
+	a, err := d.host.runPlugin(ctx, approved{bounded: b}, d.rec) // 6 plugin
+	d.host.reached("ran")
+	var result []byte
+	if err == nil {
+		result, err = d.host.checkResult(a) // 7 result
+	}
+	if err == nil && !b.row.Asked() {
+		err = &Failure{Gate: GateResult, Code: codeNoEffect, Reason: "the guest ended well and has not asked for the row of " + b.outbox.name}
+	}
+	if err != nil {
+		return nil, d.failed(err)
+	}
+	d.host.reached("answered")
+	if err := d.write(ctx, b); err != nil {
+		return nil, err
+	}
+	d.host.reached("written")
+	d.trail.ok(GateResult, fmt.Sprintf("fits the contract; the row of %s is written", b.outbox.table))
+	err = d.writes.End(d.kept.ID, d.token, state.Ended{State: state.Done, Result: result, Delivery: b.outbox.firstDelivery()})
+	if err != nil { // the row is there: settling finds it
+		d.host.log.Error("an approval was carried out, and that could not be kept; it will be settled", "approval", d.kept.ID, "error", err)
+	}
+	d.host.reached("ended")
+	return result, nil
+}
+
+// firstDelivery is where the delivery of a row stands that was just written.
+func (g *outboxGrant) firstDelivery() state.DeliveryState {
+	if g.config.Deliver == nil {
+		return ""
+	}
+	return state.Due
+}
+
+// failed ends an approval whose plugin did not end well, or whose row was not written.
+func (d *decision) failed(why error) error {
+	if err := d.writes.End(d.kept.ID, d.token, state.Ended{State: state.Failed, Code: refusalCode(why)}); err != nil {
+		return errors.Join(why, err)
+	}
+	return why
+}
+
+// write adds the row, in one transaction that reads again what the rules rest on.
+func (d *decision) write(ctx context.Context, b bounded) error {
+	row, err := d.row(b)
+	if err != nil {
+		return d.failed(&Failure{Gate: GateResult, Code: codeNotWritten, Reason: err.Error()})
+	}
+	var changed *shown
+	err = b.outbox.outbox.Write(ctx, d.kept.ID, row, func(ctx context.Context) error {
+		switch ours, err := d.writes.Holds(d.kept.ID, d.token); {
+		case err != nil:
+			return err
+		case !ours:
+			return state.ErrNotSo
+		}
+		d.host.reached("in the transaction")
+		now, err := d.decideAgain(ctx, b)
+		d.host.reached("decided again")
+		if err == nil && !bytes.Equal(now.content, d.kept.Content) {
+			changed, err = now, errChanged
+		}
+		return err
+	})
+	var refused *Refusal
+	switch {
+	case err == nil:
+		return nil
+	case changed != nil:
+		return errors.Join(&Failure{Gate: GateResult, Code: codeOvertaken, Reason: "what it rests on has changed while the tool ran; nothing was written, and it waits with what it shows now"}, d.showAnew(changed))
+	case errors.As(err, &refused):
+		return d.failed(&Failure{Gate: GateResult, Code: codeOvertaken, Reason: "what it rests on has changed while the tool ran; nothing was written: " + refused.Error()})
+	case errors.Is(err, state.ErrNotSo):
+		return &Failure{Gate: GateResult, Code: codeOvertaken, Reason: "it took too long, and was settled by somebody else; nothing was written"}
+	case errors.Is(err, capabilities.ErrUnknownEnd):
+		return d.unknown(ctx, b, err)
+	}
+	return d.failed(&Failure{Gate: GateResult, Code: codeNotWritten, Reason: err.Error()})
+}
+
+var errChanged = errors.New("what is shown has changed")
+
+// decideAgain asks the caller gate and the rules once more, within the
+// transaction that writes.
+func (d *decision) decideAgain(ctx context.Context, b bounded) (*shown, error) {
+	quiet := b.checked
+	quiet.trail = &trail{}
+	a, err := d.host.checkCaller(ctx, quiet)
+	if err != nil {
+		return nil, err
+	}
+	r, err := d.host.checkRules(ctx, a, &Record{})
+	if err != nil {
+		return nil, err
+	}
+	b.ruled = r
+	return b.show()
+}
+
+// row is what is written: what was shown, and what the approval gives.
+func (d *decision) row(b bounded) ([]any, error) {
+	s, err := b.show()
+	if err != nil {
+		return nil, err
+	}
+	return s.storedRow(func(ref config.Ref) string {
+		switch ref.Name {
+		case "id":
+			return d.kept.ID
+		case "approver":
+			return d.who.subject
+		default: // time
+			return d.host.clock().UTC().Format(time.RFC3339)
+		}
+	})
+}
+
+// unknown looks whether the row is there, where the database did not say.
+func (d *decision) unknown(ctx context.Context, b bounded, why error) error {
+	there, err := b.outbox.outbox.Has(context.WithoutCancel(ctx), d.kept.ID)
+	switch {
+	case err == nil && there:
+		return nil
+	case err == nil:
+		return d.failed(&Failure{Gate: GateResult, Code: codeNotWritten, Reason: why.Error()})
+	}
+	f := &Failure{Gate: GateResult, Code: codeUnknownEnd, Reason: why.Error() + "; " + err.Error()}
+	if err := d.writes.End(d.kept.ID, d.token, state.Ended{State: state.Unknown, Code: codeUnknownEnd}); err != nil {
+		return errors.Join(f, err)
+	}
+	return f
+}

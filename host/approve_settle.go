@@ -1,0 +1,77 @@
+package host
+
+import (
+	"context"
+	"errors"
+
+	"github.com/toolhost/toolhost/host/state"
+)
+
+// What a crash left. An approval that somebody had claimed, and who is gone, is
+// never run again: whether its row is there decides what became of it. That is
+// asked while nobody can write, so that a process that was only held up finds
+// that the approval is not its own any more (Write asks before it inserts).
+
+// settle ends what was left. It is called before approvals are looked at; what
+// cannot be settled now is tried the next time.
+func (h *Host) settle(ctx context.Context) {
+	approvals, err := h.kept.approvals()
+	if err != nil {
+		return
+	}
+	left, err := approvals.Left()
+	if err != nil {
+		h.log.Error("approvals that were left cannot be looked at", "error", err)
+		return
+	}
+	for _, a := range left {
+		if err := h.settleOne(ctx, approvals, a); err != nil && !errors.Is(err, state.ErrNotSo) {
+			h.log.Error("an approval was left by a crash, and cannot be settled yet", "approval", a.ID, "error", err)
+		}
+	}
+}
+
+// codeInterrupted is that of an approval whose process was gone before the row
+// was written.
+const codeInterrupted = "interrupted"
+
+func (h *Host) settleOne(ctx context.Context, approvals *state.Approvals, a state.Approval) error {
+	gone := state.Ended{State: state.Failed, Code: codeInterrupted}
+	o := h.outboxOf(a.Tool)
+	if o == nil { // nobody can ask any more
+		return h.settled(approvals, a, state.Ended{State: state.Unknown, Code: codeUnknownEnd})
+	}
+	if a.State == state.Approved { // it never began
+		return h.settled(approvals, a, gone)
+	}
+	return o.outbox.Settle(ctx, a.ID, func(there bool) error {
+		if there {
+			return h.settled(approvals, a, state.Ended{State: state.Done, Delivery: o.firstDelivery()})
+		}
+		return h.settled(approvals, a, gone)
+	})
+}
+
+// settled keeps and records the end.
+func (h *Host) settled(approvals *state.Approvals, a state.Approval, e state.Ended) error {
+	if err := approvals.Settle(a.ID, e); err != nil {
+		return err
+	}
+	h.log.Warn("an approval was left by a crash, and is settled", "approval", a.ID, "state", e.State)
+	rec := &Record{CallID: a.Call, Began: h.clock(), Tool: a.Tool, Config: h.config.Digest, Approval: &ApprovalRef{ID: a.ID, Digest: a.Digest, Call: a.Call}}
+	return h.recorder.Decided(rec, wordSettled)
+}
+
+// outboxOf is the outbox of a tool that writes.
+func (h *Host) outboxOf(name string) *outboxGrant {
+	t, ok := h.tools[name]
+	if !ok {
+		return nil
+	}
+	for _, g := range t.grants {
+		if g.outbox != nil {
+			return g.outbox
+		}
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/toolhost/toolhost/capabilities"
+	"github.com/toolhost/toolhost/host/state"
+	"github.com/toolhost/toolhost/host/strictjson"
+)
+
+// What was approved and written is delivered: at least once, by a worker that
+// any process may be (toolhost deliver, toolhost serve).
+//
+//   - What leaves is read from the row, and must be what the approver was shown.
+//   - A webhook gets the approval's id as its key, so that it can tell a second
+//     try from a second order. A mail has none: where nobody knows whether it
+//     was taken, it is not sent again (unknown).
+//   - What is not taken is tried again, each time later, and then is a dead letter,
+//     which operators see and can send again. A no for good ends the approval.
+//   - A try is recorded before it is made.
+
+// Delivered is what came of one try.
+type Delivered struct {
+	Approval string
+	Tool     string
+	End      capabilities.AttemptEnd
+	State    state.DeliveryState
+	Status   string
+	Reason   string
+	Tries    int
+	Next     time.Time // of state.Due
+}
+
+const (
+	deliverHold  = 5 * time.Minute // more than any try may take
+	deliverWorks = 4               // side by side: one server that hangs holds up no other
+	firstAgain   = 5 * time.Second
+	lastAgain    = time.Hour
+)
+
+// DeliverDue makes one try for each row that is due, and tells of each.
+func (h *Host) DeliverDue(ctx context.Context, told func(Delivered)) error {
+	approvals, err := h.kept.approvals()
+	if err != nil {
+		return err
+	}
+	h.settle(ctx)
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	var errs []error
+	for range deliverWorks {
+		wait.Go(func() {
+			for ctx.Err() == nil {
+				d, ok, err := h.deliverOne(ctx, approvals)
+				mu.Lock()
+				if err != nil {
+					errs = append(errs, err)
+				} else if ok && told != nil {
+					told(d)
+				}
+				mu.Unlock()
+				if !ok || err != nil {
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// deliverPoll is how long a worker waits at most before it looks again: another
+// process may have written a row.
+const deliverPoll = 2 * time.Second
+
+// Deliver delivers what is due until the context ends.
+func (h *Host) Deliver(ctx context.Context, told func(Delivered)) {
+	for ctx.Err() == nil {
+		if err := h.DeliverDue(ctx, told); err != nil && ctx.Err() == nil {
+			h.log.Error("rows cannot be delivered now", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(deliverPoll):
+		}
+	}
+}
+
+// DeliverAgain makes a row due that did not arrive: a person wants it.
+func (h *Host) DeliverAgain(ctx context.Context, id string) error {
+	a, err := h.Approval(ctx, id)
+	if err != nil {
+		return err
+	}
+	approvals, err := h.kept.approvals()
+	if err != nil {
+		return err
+	}
+	if err := h.recorder.Decided(recordOf(h, a.Approval), wordAgain); err != nil {
+		return err
+	}
+	return approvals.Again(a.ID)
+}
+
+// The words of deliveries in the audit log, beside those of capabilities.AttemptEnd.
+const (
+	wordAgain   = state.Again // a person wants it
+	wordSending = "sending"
+	wordDead    = "dead"
+)
+
+func recordOf(h *Host, a state.Approval) *Record {
+	rec := &Record{CallID: a.Call, Began: h.clock(), Tool: a.Tool, Config: h.config.Digest, Approval: &ApprovalRef{ID: a.ID, Digest: a.Digest, Call: a.Call, Tries: a.Tries}}
+	if view := viewOf(a); !view.Gone {
+		rec.Session = view.Shown.Session
+	}
+	return rec
+}
+
+// deliverOne makes one try; false: nothing is due.
+func (h *Host) deliverOne(ctx context.Context, approvals *state.Approvals) (Delivered, bool, error) {
+	token := h.newID()
+	a, ok, err := approvals.Claim(token, deliverHold)
+	if err != nil || !ok {
+		return Delivered{}, false, err
+	}
+	wasSending := a.Delivery == state.Sending // by somebody who is gone
+	a.Tries++
+	d := Delivered{Approval: a.ID, Tool: a.Tool, Tries: a.Tries}
+	attempt := h.try(ctx, a, wasSending)
+	d.End, d.Status, d.Reason = attempt.End, attempt.Status, attempt.Reason
+	sent := h.after(a, attempt)
+	d.State, d.Next = sent.Delivery, sent.Next
+	rec := recordOf(h, a)
+	rec.Reason = attempt.Reason
+	word := attempt.End.String()
+	if sent.Delivery == state.Dead {
+		word = wordDead
+	}
+	recorded := h.recorder.Decided(rec, word)
+	return d, true, errors.Join(approvals.Sent(a.ID, token, sent), recorded)
+}
+
+// try sends one row, or says why it does not.
+func (h *Host) try(ctx context.Context, a state.Approval, wasSending bool) capabilities.Attempt {
+	no := func(end capabilities.AttemptEnd, reason string) capabilities.Attempt {
+		return capabilities.Attempt{End: end, Reason: reason}
+	}
+	o, view := h.outboxOf(a.Tool), viewOf(a)
+	switch {
+	case o == nil || o.config.Deliver == nil:
+		return no(deadEnd, "config: nothing delivers the rows of "+a.Tool+" any more")
+	case view.Gone || view.Broken != "":
+		return no(deadEnd, "forgotten: who asked is forgotten")
+	case wasSending && o.config.Deliver.Mail != "":
+		return no(capabilities.Unknown, "interrupted: whoever sent it was gone before they knew")
+	}
+	row, err := o.outbox.Read(ctx, a.ID)
+	switch {
+	case err != nil:
+		return no(capabilities.NotTried, "row: "+err.Error())
+	case row.Kind() == strictjson.Nothing:
+		return no(deadEnd, "row: it is not in its table any more")
+	}
+	out, err := o.sending(func(column string) strictjson.Value { v, _ := row.Get(column); return v })
+	if err != nil {
+		return no(deadEnd, "row: "+err.Error())
+	}
+	if a.Status != state.Again {
+		if why := o.asShown(view.Shown, row); why != "" {
+			return no(deadEnd, why)
+		}
+	}
+	if err := h.recorder.Decided(recordOf(h, a), wordSending); err != nil {
+		return no(capabilities.NotTried, "audit: "+err.Error())
+	}
+	if o.config.Deliver.Mail != "" {
+		return o.smtp.Deliver(ctx, capabilities.Mail{ID: a.ID, From: out.from, To: out.to, Subject: out.subject, Text: out.text, Date: a.Decided})
+	}
+	return o.by.fetch.Deliver(ctx, o.by.secrets(view.Shown.Session), capabilities.Delivery{Method: out.method, URL: out.url, Body: out.body, Key: a.ID})
+}
+
+// deadEnd is that of what cannot be tried before a person has looked.
+const deadEnd = capabilities.AttemptEnd(255)
+
+// asShown says in what a row, or where it goes, is not what the approver was
+// shown; "": in nothing.
+func (g *outboxGrant) asShown(then Shown, row strictjson.Value) string {
+	for name, was := range then.Row.Members() {
+		if of, ok := was.TextAt("approval"); ok && of != "" {
+			continue
+		}
+		is, _ := row.Get(name)
+		if shownJSON(is) != shownJSON(was) && !sameText(is, was) {
+			return "row: " + name + " is not what was approved"
+		}
+	}
+	now, err := g.preview(then.Session, func(column string) strictjson.Value { v, _ := then.Row.Get(column); return v })
+	if err != nil {
+		return "config: " + err.Error()
+	}
+	if string(now) != string(then.Delivery.AppendJSON(nil)) {
+		return "config: it would go elsewhere, or otherwise, than was approved; send it again if that is meant"
+	}
+	return ""
+}
+
+// sameText tells whether a value was stored as the text of another kind: a number
+// in a column of texts.
+func sameText(a, b strictjson.Value) bool {
+	x, okX := a.Text()
+	y, okY := b.Text()
+	return okX && okY && x == y
+}
+
+// after is what a try leaves.
+func (h *Host) after(a state.Approval, t capabilities.Attempt) state.Sent {
+	s := state.Sent{Status: t.Status}
+	if s.Status == "" {
+		s.Status = t.Reason
+	}
+	tries := 1
+	if o := h.outboxOf(a.Tool); o != nil && o.config.Deliver != nil {
+		tries = o.config.Deliver.Tries
+	}
+	switch t.End {
+	case capabilities.Delivered:
+		s.Delivery = state.Delivered
+	case capabilities.Refused:
+		s.Delivery, s.State, s.Code = state.Refused, state.Failed, codeDeliveryRefused
+	case capabilities.Unknown:
+		s.Delivery, s.State, s.Code = state.Doubtful, state.Unknown, codeDeliveryUnknown
+	case capabilities.NotTried:
+		s.Delivery, s.Next = state.Due, h.clock().Add(firstAgain)
+	case capabilities.Later:
+		if a.Tries >= tries {
+			s.Delivery = state.Dead
+			break
+		}
+		s.Delivery, s.Next = state.Due, h.clock().Add(max(backoff(a.Tries), t.After))
+	default:
+		s.Delivery = state.Dead
+	}
+	return s
+}
+
+// The codes of approvals that were written and did not arrive.
+const (
+	codeDeliveryRefused = "delivery_refused"
+	codeDeliveryUnknown = "delivery_unknown"
+)
+
+// backoff is how long a row waits after so many tries.
+func backoff(tries int) time.Duration {
+	d := firstAgain
+	for range tries - 1 {
+		if d *= 2; d >= lastAgain {
+			return lastAgain
+		}
+	}
+	return d
+}
+
+// OutboxTables gives the tables that tools can write into, as they are shown.
+func (h *Host) OutboxTables() []string {
+	var out []string
+	for _, t := range h.config.Tools {
+		if table := h.OutboxTable(t.Name); table != "" {
+			out = append(out, table)
+		}
+	}
+	return out
+}
+
+// OutboxTable is the table that a tool writes into; "": none.
+func (h *Host) OutboxTable(tool string) string {
+	if o := h.outboxOf(tool); o != nil {
+		return o.table
+	}
+	return ""
+}

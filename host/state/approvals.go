@@ -1,0 +1,324 @@
+package state
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Approvals: the writes that wait for a person, and what became of them. The rules:
+//
+//   - Every change of a state is one IMMEDIATE transaction that names the state
+//     it starts from, and, where a person decided, the digest of what they saw.
+//     Of many who decide at once one does, in whatever process.
+//   - What is not recorded in the audit log cannot be approved: a proposal is
+//     kept first, recorded then, and waits only after that.
+//   - Who runs an approval holds it by a token and for a time. What became of it
+//     if they are gone is decided by who finds it, never by running it again.
+//   - A proposal expires by the wall clock, and stays expired.
+//   - Every change is on disk when it returns (synchronous FULL).
+const approvalsSchema = `
+CREATE TABLE IF NOT EXISTS approval (
+	id        TEXT PRIMARY KEY NOT NULL,
+	state     TEXT NOT NULL,
+	recorded  INTEGER NOT NULL,     -- 1: the proposal is in the audit log
+	tool      TEXT NOT NULL,
+	same      BLOB NOT NULL,        -- keyed hash of who asks what of which policy
+	who       BLOB NOT NULL,        -- keyed hash of for whom it is counted
+	digest    TEXT NOT NULL,        -- of content
+	content   BLOB,                 -- JSON: all that was shown; NULL: forgotten
+	call      TEXT NOT NULL,        -- the proposal's, in the audit log
+	asked     INTEGER NOT NULL,     -- times are microseconds since 1970
+	expires   INTEGER NOT NULL,
+	decided   INTEGER NOT NULL DEFAULT 0,
+	approver  TEXT NOT NULL DEFAULT '',
+	ended     INTEGER NOT NULL DEFAULT 0,
+	run       TEXT NOT NULL DEFAULT '',  -- the call that ran it
+	code      TEXT NOT NULL DEFAULT '',
+	result    BLOB,                 -- JSON: the plugin's
+	token     TEXT NOT NULL DEFAULT '',  -- who holds it
+	until     INTEGER NOT NULL DEFAULT 0,
+	delivery  TEXT NOT NULL DEFAULT '',
+	tries     INTEGER NOT NULL DEFAULT 0,
+	next      INTEGER NOT NULL DEFAULT 0,
+	status    TEXT NOT NULL DEFAULT ''   -- what the other side said
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS approval_by_state ON approval (state, asked);
+CREATE INDEX IF NOT EXISTS approval_by_delivery ON approval (delivery, next);
+`
+
+// ApprovalState is where an approval stands.
+type ApprovalState string
+
+// The states. The last five are final.
+const (
+	Waiting  ApprovalState = "waiting"
+	Approved ApprovalState = "approved" // a person said yes; nothing runs yet
+	Running  ApprovalState = "running"
+	Denied   ApprovalState = "denied"
+	Expiry   ApprovalState = "expired"
+	Done     ApprovalState = "done"
+	Failed   ApprovalState = "failed"
+	Unknown  ApprovalState = "unknown" // it may have happened: a person must look
+)
+
+// DeliveryState is where the delivery of a row stands; "": there is none.
+type DeliveryState string
+
+// The states of a delivery.
+const (
+	Due       DeliveryState = "due"
+	Sending   DeliveryState = "sending"
+	Delivered DeliveryState = "delivered"
+	Refused   DeliveryState = "refused" // the other side said no for good
+	Dead      DeliveryState = "dead"    // tried as often as may be; a person can send it again
+	Doubtful  DeliveryState = "unknown" // it may have arrived, and once more could be twice
+)
+
+// Approval is one of them.
+type Approval struct {
+	ID       string
+	State    ApprovalState
+	Tool     string
+	Digest   string
+	Content  []byte
+	Call     string
+	Asked    time.Time
+	Expires  time.Time
+	Decided  time.Time
+	Approver string
+	Ended    time.Time
+	Run      string
+	Code     string
+	Result   []byte
+	Delivery DeliveryState
+	Tries    int
+	Next     time.Time
+	Status   string
+}
+
+// Proposed is a write that passed the gates before the approval gate.
+type Proposed struct {
+	ID      string
+	Tool    string
+	Session []byte // who asks, canonical
+	What    []byte // what of which policy, canonical
+	Who     Who
+	Digest  string
+	Content []byte
+	Call    string
+	Expires time.Duration
+	Most    int // of one Who that may wait at once
+}
+
+// What keeps a change from being made.
+var (
+	ErrNoApproval  = errors.New("there is no such approval")
+	ErrTooMany     = errors.New("too many proposals wait already")
+	ErrNotSo       = errors.New("the approval is in another state by now")
+	ErrOtherDigest = errors.New("what was to be approved has changed")
+)
+
+// Approvals keeps approvals in a state database.
+type Approvals struct {
+	db    *sql.DB
+	b     *Bounds // for its keyed hashes
+	clock func() time.Time
+}
+
+// Approvals gives the approvals that are kept in the database. Its bounds must
+// be open.
+func (s *State) Approvals(clock func() time.Time) (*Approvals, error) {
+	if s.db == nil || s.bounds == nil {
+		return nil, errors.New("state database: it was opened to read")
+	}
+	return &Approvals{db: s.db, b: s.bounds, clock: clock}, nil
+}
+
+func (a *Approvals) now() int64 { return a.clock().UnixMicro() }
+
+// do runs one transaction. Nothing of it stands when it gives an error.
+func (a *Approvals) do(run func(tx *sql.Tx) error) error {
+	return insist(patience, func() error {
+		tx, err := a.db.Begin() // IMMEDIATE
+		if err != nil {
+			return err
+		}
+		if err := run(tx); err != nil {
+			return errors.Join(err, ignoreDone(tx.Rollback()))
+		}
+		return tx.Commit()
+	})
+}
+
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}
+
+const approvalColumns = "id, state, tool, digest, content, call, asked, expires, decided, approver, ended, run, code, result, delivery, tries, next, status"
+
+type scanner interface{ Scan(into ...any) error }
+
+func scanApproval(row scanner) (Approval, error) {
+	var a Approval
+	var asked, expires, decided, ended, next int64
+	err := row.Scan(&a.ID, &a.State, &a.Tool, &a.Digest, &a.Content, &a.Call, &asked, &expires, &decided, &a.Approver, &ended, &a.Run, &a.Code, &a.Result,
+		&a.Delivery, &a.Tries, &next, &a.Status)
+	a.Asked, a.Expires, a.Decided, a.Ended, a.Next = timeOf(asked), timeOf(expires), timeOf(decided), timeOf(ended), timeOf(next)
+	return a, err
+}
+
+func timeOf(micros int64) time.Time {
+	if micros == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros)
+}
+
+// expire ends what has waited too long. Who is counted for whom is not changed.
+func expire(tx *sql.Tx, now int64) error {
+	_, err := tx.Exec("UPDATE approval SET state = ?, ended = ?2 WHERE state = ?3 AND expires <= ?2", Expiry, now, Waiting)
+	return err
+}
+
+// Propose keeps a proposal, which waits once Recorded is called. An identical
+// one that waits already is given instead; where what was shown has changed
+// since, it shows the new.
+func (a *Approvals) Propose(p Proposed) (kept Approval, again bool, err error) {
+	same, who := a.b.tag("approval", p.Session, p.What), a.b.tagOf(p.Who)
+	err = a.do(func(tx *sql.Tx) error {
+		now := a.now()
+		if err := expire(tx, now); err != nil {
+			return err
+		}
+		kept, err = scanApproval(tx.QueryRow("SELECT "+approvalColumns+" FROM approval WHERE same = ? AND state = ? AND recorded = 1", same, Waiting))
+		switch {
+		case err == nil:
+			again = true
+			if kept.Digest == p.Digest {
+				return nil
+			}
+			kept.Digest, kept.Content = p.Digest, p.Content
+			_, err = tx.Exec("UPDATE approval SET digest = ?, content = ? WHERE id = ?", p.Digest, p.Content, kept.ID)
+			return err
+		case !errors.Is(err, sql.ErrNoRows):
+			return err
+		}
+		again = false
+		var waiting int
+		if err := tx.QueryRow("SELECT count(*) FROM approval WHERE who = ? AND state = ?", who, Waiting).Scan(&waiting); err != nil {
+			return err
+		}
+		if waiting >= p.Most {
+			return ErrTooMany
+		}
+		kept = Approval{
+			ID: p.ID, State: Waiting, Tool: p.Tool, Digest: p.Digest, Content: p.Content, Call: p.Call,
+			Asked: time.UnixMicro(now), Expires: time.UnixMicro(now + p.Expires.Microseconds()),
+		}
+		_, err = tx.Exec("INSERT INTO approval (id, state, recorded, tool, same, who, digest, content, call, asked, expires) VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?)",
+			p.ID, Waiting, p.Tool, same, who, p.Digest, p.Content, p.Call, now, now+p.Expires.Microseconds())
+		return err
+	})
+	if err != nil {
+		return Approval{}, false, a.wrap(err)
+	}
+	return kept, again, nil
+}
+
+func (a *Approvals) wrap(err error) error {
+	for _, plain := range []error{ErrNoApproval, ErrTooMany, ErrNotSo, ErrOtherDigest} {
+		if errors.Is(err, plain) {
+			return err
+		}
+	}
+	return fmt.Errorf("state database: %w", err)
+}
+
+// Recorded says that the proposal is in the audit log: it waits from now on.
+func (a *Approvals) Recorded(id string) error {
+	return a.change("UPDATE approval SET recorded = 1 WHERE id = ? AND state = ?", id, Waiting)
+}
+
+// change runs one statement that must change one row.
+func (a *Approvals) change(statement string, args ...any) error {
+	err := a.do(func(tx *sql.Tx) error {
+		done, err := tx.Exec(statement, args...)
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n != 1 {
+			return errors.Join(err, ErrNotSo)
+		}
+		return nil
+	})
+	if err != nil {
+		return a.wrap(err)
+	}
+	return nil
+}
+
+// Get gives one approval by its id.
+func (a *Approvals) Get(id string) (found Approval, err error) {
+	err = a.do(func(tx *sql.Tx) error {
+		if err := expire(tx, a.now()); err != nil {
+			return err
+		}
+		found, err = scanApproval(tx.QueryRow("SELECT "+approvalColumns+" FROM approval WHERE id = ? AND recorded = 1", id))
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNoApproval
+		}
+		return err
+	})
+	if err != nil {
+		return Approval{}, a.wrap(err)
+	}
+	return found, nil
+}
+
+// List gives those in the given states, all of them where none is given, oldest
+// first.
+func (a *Approvals) List(states ...ApprovalState) (list []Approval, err error) {
+	err = a.do(func(tx *sql.Tx) error {
+		if err := expire(tx, a.now()); err != nil {
+			return err
+		}
+		list, err = a.find(tx, "recorded = 1 ORDER BY asked, id")
+		return err
+	})
+	if err != nil {
+		return nil, a.wrap(err)
+	}
+	if len(states) == 0 {
+		return list, nil
+	}
+	var out []Approval
+	for _, one := range list {
+		for _, s := range states {
+			if one.State == s {
+				out = append(out, one)
+			}
+		}
+	}
+	return out, nil
+}
+
+func (a *Approvals) find(tx *sql.Tx, where string, args ...any) (list []Approval, err error) {
+	rows, err := tx.Query("SELECT "+approvalColumns+" FROM approval WHERE "+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		one, err := scanApproval(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, rows.Err()
+}

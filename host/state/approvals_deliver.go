@@ -1,0 +1,121 @@
+package state
+
+import (
+	"database/sql"
+	"errors"
+	"time"
+)
+
+// Claim gives the delivery that is due longest, held under the token until the
+// given time; false: none is due. One that somebody was sending, who is gone,
+// is due again.
+func (a *Approvals) Claim(token string, hold time.Duration) (one Approval, ok bool, err error) {
+	err = a.do(func(tx *sql.Tx) error {
+		ok = false
+		now := a.now()
+		one, err = scanApproval(tx.QueryRow("SELECT "+approvalColumns+" FROM approval WHERE delivery = ? AND next <= ? OR delivery = ? AND until <= ? ORDER BY next, id LIMIT 1",
+			Due, now, Sending, now))
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		ok = true
+		_, err = tx.Exec("UPDATE approval SET delivery = ?, tries = tries + 1, token = ?, until = ? WHERE id = ?", Sending, token, now+hold.Microseconds(), one.ID)
+		return err
+	})
+	if err != nil {
+		return Approval{}, false, a.wrap(err)
+	}
+	return one, ok, nil
+}
+
+// Sent is what came of one try.
+type Sent struct {
+	Delivery DeliveryState
+	Status   string
+	Next     time.Time     // of Due
+	State    ApprovalState // of the approval, where the delivery ends it otherwise; "": as it is
+	Code     string
+}
+
+// Sent keeps what came of a try that is held under the token.
+func (a *Approvals) Sent(id, token string, s Sent) error {
+	next := int64(0)
+	if !s.Next.IsZero() {
+		next = s.Next.UnixMicro()
+	}
+	return a.change(`UPDATE approval SET delivery = ?, status = ?, next = ?, token = '', until = 0,
+		state = CASE WHEN ?4 = '' THEN state ELSE ?4 END, code = CASE WHEN ?4 = '' THEN code ELSE ?5 END
+		WHERE id = ?6 AND delivery = ?7 AND token = ?8`, s.Delivery, s.Status, next, s.State, s.Code, id, Sending, token)
+}
+
+// Again is the status of a delivery that a person wants once more.
+const Again = "sent_again"
+
+// Again makes a delivery due that has ended without arriving: a person wants it.
+func (a *Approvals) Again(id string) error {
+	return a.change("UPDATE approval SET delivery = ?, tries = 0, next = ?, state = ?, status = ?, code = '' WHERE id = ? AND delivery IN (?, ?, ?)",
+		Due, a.now(), Done, Again, id, Dead, Refused, Doubtful)
+}
+
+// NextDue is when the next delivery is due; the zero time: none is.
+func (a *Approvals) NextDue() (time.Time, error) {
+	var next sql.NullInt64
+	if err := a.db.QueryRow("SELECT min(next) FROM approval WHERE delivery = ?", Due).Scan(&next); err != nil {
+		return time.Time{}, a.wrap(err)
+	}
+	return timeOf(next.Int64), nil
+}
+
+// Forget takes out what approvals that have ended say of somebody, and gives
+// how many still wait for their end.
+func (a *Approvals) Forget(is func(content []byte) bool) (forgotten, left int, err error) {
+	err = a.do(func(tx *sql.Tx) error {
+		forgotten, left = 0, 0
+		all, err := a.find(tx, "content IS NOT NULL")
+		if err != nil {
+			return err
+		}
+		for _, one := range all {
+			switch {
+			case !is(one.Content):
+			case one.open():
+				left++
+			default:
+				forgotten++
+				if _, err := tx.Exec("UPDATE approval SET content = NULL, result = NULL, approver = '' WHERE id = ?", one.ID); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, 0, a.wrap(err)
+	}
+	return forgotten, left, nil
+}
+
+// ForgetBefore takes out what approvals say of people that ended before a time.
+func (a *Approvals) ForgetBefore(before time.Time) error {
+	err := a.do(func(tx *sql.Tx) error {
+		_, err := tx.Exec("UPDATE approval SET content = NULL, result = NULL, approver = '' WHERE content IS NOT NULL AND ended > 0 AND ended < ? AND delivery NOT IN (?, ?, ?)",
+			before.UnixMicro(), Due, Sending, Dead)
+		return err
+	})
+	if err != nil {
+		return a.wrap(err)
+	}
+	return nil
+}
+
+// open tells whether something can still become of an approval.
+func (a Approval) open() bool {
+	switch a.State {
+	case Waiting, Approved, Running:
+		return true
+	default:
+		return a.Delivery == Due || a.Delivery == Sending
+	}
+}
