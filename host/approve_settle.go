@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/toolhost/toolhost/host/state"
 )
@@ -19,6 +20,7 @@ func (h *Host) settle(ctx context.Context) {
 	if err != nil {
 		return
 	}
+	h.forget(approvals)
 	left, err := approvals.Left()
 	if err != nil {
 		h.log.Error("approvals that were left cannot be looked at", "error", err)
@@ -29,6 +31,36 @@ func (h *Host) settle(ctx context.Context) {
 			h.log.Error("an approval was left by a crash, and cannot be settled yet", "approval", a.ID, "error", err)
 		}
 	}
+}
+
+// forgetEvery is how often approvals are looked through for what is over.
+const forgetEvery = time.Hour
+
+// forget takes out what approvals say of people once it is as old as the values
+// of the audit log may be.
+func (h *Host) forget(approvals *state.Approvals) {
+	now := h.clock()
+	if last := h.forgot.Load(); last != 0 && now.UnixNano()-last < int64(forgetEvery) {
+		return
+	}
+	h.forgot.Store(now.UnixNano())
+	if err := approvals.ForgetBefore(now.AddDate(0, 0, -h.config.Audit.KeepDays)); err != nil {
+		h.log.Error("approvals of long ago cannot be forgotten", "error", err)
+	}
+}
+
+// ForgetPerson takes out what approvals that have ended say of a person, and
+// tells how many still need it.
+func ForgetPerson(approvals *state.Approvals, customer, subject string, tenant *string) (forgotten, left int, err error) {
+	return approvals.Forget(func(content []byte) bool {
+		s, err := readShown(content)
+		if err != nil {
+			return false
+		}
+		who := s.Session
+		of := customer != "" && who.Attributes["customer"] == customer || subject != "" && who.Subject == subject
+		return of && (tenant == nil || who.Tenant == *tenant)
+	})
 }
 
 // codeInterrupted is that of an approval whose process was gone before the row

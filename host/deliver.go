@@ -3,10 +3,12 @@ package host
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/capabilities"
+	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/state"
 	"github.com/toolhost/toolhost/host/strictjson"
 )
@@ -140,6 +142,7 @@ func (h *Host) deliverOne(ctx context.Context, approvals *state.Approvals) (Deli
 	if sent.Delivery == state.Dead {
 		word = wordDead
 	}
+	h.log.Info("delivery", "approval", a.ID, "tool", a.Tool, "end", word, "try", a.Tries)
 	recorded := h.recorder.Decided(rec, word)
 	return d, true, errors.Join(approvals.Sent(a.ID, token, sent), recorded)
 }
@@ -262,6 +265,14 @@ func backoff(tries int) time.Duration {
 		}
 	}
 	return d
+}
+
+// Delivers tells whether any tool's rows are delivered.
+func (h *Host) Delivers() bool {
+	return slices.ContainsFunc(h.config.Tools, func(t config.Tool) bool {
+		o := h.outboxOf(t.Name)
+		return o != nil && o.config.Deliver != nil
+	})
 }
 
 // OutboxTables gives the tables that tools can write into, as they are shown.

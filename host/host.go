@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -30,6 +31,7 @@ type Host struct {
 	log       hclog.Logger
 	clock     func() time.Time
 	newID     func() string
+	forgot    atomic.Int64      // when approvals were last looked through, nanoseconds since 1970
 	status    *tool             // approval_status; nil: no tool writes
 	step      func(step string) // told between the steps of an approval; nil: nobody
 }

@@ -48,6 +48,7 @@ type Report struct {
 	Callers []string // the roles that may call it
 	Decided []string // those of them that the directory gives and takes
 	Effect  string   // "read" or "write"
+	Approve string   // who must agree, for a person; "": nobody, a read runs at once
 	Reaches []Reach
 	Facts   []string // what the host looks up for the rules, a sentence each
 	Rules   []RuleReport
@@ -85,6 +86,9 @@ func (h *Host) Reports() []Report {
 			if h.directory != nil && h.directory.decides(role) {
 				r.Decided = append(r.Decided, role)
 			}
+		}
+		if t.Approve != nil {
+			r.Approve = t.Approve.Sentence()
 		}
 		r.Imports, r.WASI = t.imports()
 		r.Stale = t.stale()

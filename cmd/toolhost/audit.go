@@ -75,29 +75,29 @@ func (c *cli) openReader() (*audit.Reader, error) {
 }
 
 // openLog opens the log to write, for a command of its own.
-func (c *cli) openLog() (l *audit.Log, done func(), err error) {
+func (c *cli) openLog() (l *audit.Log, s *state.State, done func(), err error) {
 	conf, err := c.auditConfig()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	log, err := c.logger()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if _, err := os.Stat(conf.Audit.Folder); err != nil {
-		return nil, nil, &status{code: exitHost, err: fmt.Errorf("audit log: %w", err)}
+		return nil, nil, nil, &status{code: exitHost, err: fmt.Errorf("audit log: %w", err)}
 	}
-	s, err := state.Open(conf.State)
+	s, err = state.Open(conf.State)
 	if err != nil {
-		return nil, nil, &status{code: exitHost, err: err}
+		return nil, nil, nil, &status{code: exitHost, err: err}
 	}
 	o := host.AuditOptions(conf)
 	o.State, o.Log = s, log.Named("audit")
 	if l, err = audit.Open(o); err != nil {
 		_ = s.Close() // the first error is the one to tell
-		return nil, nil, &status{code: exitHost, err: err}
+		return nil, nil, nil, &status{code: exitHost, err: err}
 	}
-	return l, func() {
+	return l, s, func() {
 		if err := errors.Join(l.Close(), s.Close()); err != nil {
 			log.Error("audit log", "error", err)
 		}

@@ -12,7 +12,7 @@ write to the log can, it shows later that nothing before it was changed or cut.`
 		Example: `  toolhost audit checkpoint > kept.txt && toolhost audit verify --checkpoint kept.txt`,
 		Args:    exactly(0, "audit checkpoint takes no argument; see: toolhost audit checkpoint --help"),
 		RunE: func(*cobra.Command, []string) error {
-			l, done, err := c.openLog()
+			l, _, done, err := c.openLog()
 			if err != nil {
 				return err
 			}

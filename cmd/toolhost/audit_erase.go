@@ -3,10 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/toolhost/toolhost/host"
 	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/state"
 )
 
 func (c *cli) auditEraseCommand() *cobra.Command {
@@ -47,7 +50,7 @@ exit     0 erased, 3 the log knows nobody of that name, 1 host error, 2 usage`,
 }
 
 func (c *cli) auditErase(who audit.Person) error {
-	l, done, err := c.openLog()
+	l, s, done, err := c.openLog()
 	if err != nil {
 		return err
 	}
@@ -55,13 +58,23 @@ func (c *cli) auditErase(who audit.Person) error {
 	pseudonym, err := l.Erase(who)
 	switch {
 	case errors.Is(err, audit.ErrNoSuchPerson):
-		return &status{code: exitNo, err: err}
+		forgotten, late := c.forgetApprovals(s, who) // that were decided since the log forgot them
+		if late != nil {
+			return &status{code: exitHost, err: late}
+		}
+		if forgotten == 0 {
+			return &status{code: exitNo, err: err}
+		}
+		return nil
 	case errors.Is(err, audit.ErrSeveralTenants):
 		return usage("%v: --tenant TENANT, or --tenant '' for none", err)
 	case err != nil:
 		return &status{code: exitHost, err: err}
 	}
 	fmt.Fprintf(c.stdout, "erased %s: what is sealed of them cannot be read any more\n", pseudonym)
+	if _, err := c.forgetApprovals(s, who); err != nil {
+		return &status{code: exitHost, err: err}
+	}
 	other, flag := audit.Person{Subject: who.Customer}, "--subject "+who.Customer
 	if who.Subject != "" {
 		other, flag = audit.Person{Customer: who.Subject}, "--customer "+who.Subject
@@ -70,4 +83,23 @@ func (c *cli) auditErase(who audit.Person) error {
 		fmt.Fprintf(c.stderr, "note: the log also knows somebody by %s; if that is the same human, erase them too\n", clean(flag))
 	}
 	return nil
+}
+
+// forgetApprovals takes the person out of approvals that have ended.
+func (c *cli) forgetApprovals(s *state.State, who audit.Person) (int, error) {
+	approvals, err := s.Approvals(time.Now)
+	if err != nil || who.Nobody {
+		return 0, err
+	}
+	forgotten, left, err := host.ForgetPerson(approvals, who.Customer, who.Subject, who.Tenant)
+	if err != nil {
+		return 0, err
+	}
+	if forgotten > 0 {
+		fmt.Fprintf(c.stdout, "%s says nothing of them any more\n", count(forgotten, "approval"))
+	}
+	if left > 0 {
+		fmt.Fprintf(c.stderr, "note: %s still needs to know them; decide it, or let it be delivered, and erase again\n", count(left, "approval"))
+	}
+	return forgotten, nil
 }

@@ -45,6 +45,9 @@ exit     0 nothing is wrong, 2 something is`,
 func (c *cli) printTool(r host.Report) {
 	line := func(head, text string) { fmt.Fprintf(c.stdout, "  %-8s %s\n", head, text) }
 	fmt.Fprintf(c.stdout, "%s  %s, called by %s\n", r.Name, r.Effect, callers(r))
+	if r.Approve != "" {
+		line("approve", clean(r.Approve))
+	}
 	for _, reach := range r.Reaches {
 		for _, sentence := range reach.Sentences {
 			line("reaches", reach.Capability+": "+clean(sentence))
@@ -63,12 +66,8 @@ func (c *cli) printTool(r host.Report) {
 	if len(r.Codes) > 0 {
 		line("codes", strings.Join(r.Codes, " "))
 	}
-	if r.Module == "" {
-		line("module", "none: a tool that writes needs none before writes can be approved")
-	} else {
-		line("imports", fmt.Sprintf("%s; of WASI %d (clocks, random, output)", strings.Join(r.Imports, " "), r.WASI))
-		line("module", fmt.Sprintf("%s, %d bytes", r.Module, r.Size))
-	}
+	line("imports", fmt.Sprintf("%s; of WASI %d (clocks, random, output)", strings.Join(r.Imports, " "), r.WASI))
+	line("module", fmt.Sprintf("%s, %d bytes", r.Module, r.Size))
 	if r.Stale {
 		line("note", "its source is newer than the module; build it again?")
 	}

@@ -80,6 +80,7 @@ func grantsJSON(reports []host.Report) []byte {
 		b = strictjson.AppendString(append(b, `,"effect":`...), r.Effect)
 		b = appendTexts(append(b, `,"callers":`...), r.Callers)
 		b = appendTexts(append(b, `,"by_directory":`...), r.Decided)
+		b = strictjson.AppendString(append(b, `,"approve":`...), r.Approve)
 		b = strictjson.AppendString(append(b, `,"policy":`...), r.Policy.Resolved)
 		b = append(b, `,"grants":[`...)
 		for j, reach := range r.Reaches {

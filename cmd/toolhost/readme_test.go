@@ -24,6 +24,12 @@ func TestCapabilitiesPage(t *testing.T) {
 	testPage(t, "docs/capabilities.md", 5, "demo")
 }
 
+// TestApprovalsPage goes on where the demo ends, as an owner with a token.
+func TestApprovalsPage(t *testing.T) { testPage(t, "docs/approvals.md", 5, "demo") }
+
+// TestOperationsPage goes on where the demo ends.
+func TestOperationsPage(t *testing.T) { testPage(t, "docs/operations.md", 9, "demo") }
+
 // testPage runs the commands of a page, at least so many, after others.
 func testPage(t *testing.T, page string, least int, before ...string) {
 	raw, err := os.ReadFile(filepath.Join("../..", page))
@@ -34,9 +40,9 @@ func testPage(t *testing.T, page string, least int, before ...string) {
 	if err := copyCheckout("../..", dir); err != nil {
 		t.Fatal(err)
 	}
-	block := regexp.MustCompile("(?ms)(?:`([^`\n]+)`:\n\n)?^```(\\w+)\n(.*?)^```$")
+	block, shell := regexp.MustCompile("(?ms)(?:`([^`\n]+)`:\n\n)?^```(\\w*)\n(.*?)^```$"), &console{dir: dir}
 	for _, command := range before {
-		runConsole(t, dir, "$ go run ./cmd/toolhost "+command+"\n...\n")
+		shell.run(t, "$ go run ./cmd/toolhost "+command+"\n...\n")
 	}
 	ran, snippets := 0, []string{}
 	for _, m := range block.FindAllStringSubmatch(string(raw), -1) {
@@ -45,13 +51,14 @@ func testPage(t *testing.T, page string, least int, before ...string) {
 		case path != "":
 			writeFile(t, filepath.Join(dir, path), []byte(text))
 		case language == "console":
-			ran += runConsole(t, dir, text)
-		case language == "toml" && page == "README.md":
+			ran += shell.run(t, text)
+		case language == "toml" && (page == "README.md" || page == "docs/approvals.md"):
 			linesOf(t, text, "../../config.toml")
 		case language == "toml": // TestExamplesOfTheCapabilities loads it
 		case language == "go":
 			snippets = append(snippets, text)
-		case language == "sh": // done by plugin_build_elsewhere.txtar
+		case language == "sh": // done by plugin_build_elsewhere.txtar; sqlite3 is no part of this
+		case language == "": // a drawing
 		default:
 			t.Errorf("a %s block is neither a file nor a console:\n%s", language, text)
 		}
@@ -101,26 +108,49 @@ func writeFile(t *testing.T, path string, data []byte) {
 	}
 }
 
-// runConsole runs each "$ go run ./cmd/toolhost ..." of a block in this process.
-func runConsole(t *testing.T, dir, text string) int {
+// A console runs the commands that a page shows, in a folder. $ID in a command is
+// the last approval that one of them has printed.
+type console struct {
+	dir   string
+	newID string
+}
+
+var (
+	typed     = regexp.MustCompile(`^(?:echo (\w+) \| )?(?:TOOLHOST_APPROVER_TOKEN=\$\(cat (\S+)\) )?go run \./cmd/toolhost (.*)$`)
+	pendingID = regexp.MustCompile(`"pending":"([A-Z0-9]+)"`)
+)
+
+// run runs each "$ go run ./cmd/toolhost ..." of a block in this process.
+func (c *console) run(t *testing.T, text string) int {
 	t.Helper()
 	ran := 0
 	for _, part := range strings.Split("\n"+text, "\n$ ")[1:] {
 		command, want, _ := strings.Cut(part, "\n")
-		args, ok := strings.CutPrefix(command, "go run ./cmd/toolhost ")
-		if !ok {
+		m := typed.FindStringSubmatch(command)
+		if m == nil {
 			if command != "go test ./..." { // this test is part of it
 				t.Errorf("the README runs %q, which nothing tests", command)
 			}
 			continue
 		}
+		env := map[string]string{}
+		if m[2] != "" {
+			token, err := os.ReadFile(filepath.Join(c.dir, m[2]))
+			if err != nil {
+				t.Error(err)
+			}
+			env[tokenVariable] = strings.TrimSpace(string(token))
+		}
 		var out bytes.Buffer
-		c := &cli{
-			stdin: strings.NewReader(""), stdout: &out, stderr: &out, dir: dir,
-			env:      func(string) (string, bool) { return "", false },
+		typing := &cli{
+			stdin: strings.NewReader(m[1] + "\n"), stdout: &out, stderr: &out, dir: c.dir,
+			env:      func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 			terminal: func(io.Writer) bool { return false },
 		}
-		c.run(context.Background(), words(args))
+		typing.run(context.Background(), words(strings.ReplaceAll(m[3], "$ID", c.newID)))
+		if id := pendingID.FindStringSubmatch(out.String()); id != nil {
+			c.newID = id[1]
+		}
 		// A cold compiler is waited for; a warm one says nothing.
 		printed := regexp.MustCompile(`(?m)^.*still compiling after.*\n`).ReplaceAllString(out.String(), "")
 		if pattern := patternOf(want); !regexp.MustCompile(pattern).MatchString(strings.TrimRight(printed, "\n")) {

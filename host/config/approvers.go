@@ -142,3 +142,14 @@ func (r *reader) tokenFiles(c *Config) {
 		}
 	}
 }
+
+// Sentence says who must agree, for a reviewer.
+func (a Approve) Sentence() string {
+	s := "a person of role " + a.Role + " by the directory, of the same tenant"
+	if a.Requester {
+		s += "; who asked may agree too"
+	} else {
+		s += ", and not who asked"
+	}
+	return s + "; within " + showDuration(a.Expires)
+}

@@ -123,14 +123,14 @@ var (
 // Approvals keeps approvals in a state database.
 type Approvals struct {
 	db    *sql.DB
-	b     *Bounds // for its keyed hashes
+	b     *Bounds // for its keyed hashes; nil: nothing can be proposed
 	clock func() time.Time
 }
 
-// Approvals gives the approvals that are kept in the database. Its bounds must
-// be open.
+// Approvals gives the approvals that are kept in the database. To propose, its
+// bounds must be open.
 func (s *State) Approvals(clock func() time.Time) (*Approvals, error) {
-	if s.db == nil || s.bounds == nil {
+	if s.db == nil {
 		return nil, errors.New("state database: it was opened to read")
 	}
 	return &Approvals{db: s.db, b: s.bounds, clock: clock}, nil
@@ -189,6 +189,9 @@ func expire(tx *sql.Tx, now int64) error {
 // one that waits already is given instead; where what was shown has changed
 // since, it shows the new.
 func (a *Approvals) Propose(p Proposed) (kept Approval, again bool, err error) {
+	if a.b == nil {
+		return kept, false, errors.New("state database: its bounds are not kept")
+	}
 	same, who := a.b.tag("approval", p.Session, p.What), a.b.tagOf(p.Who)
 	err = a.do(func(tx *sql.Tx) error {
 		now := a.now()
