@@ -63,6 +63,7 @@ func library() []function {
 		{name: "size", overload: "size_text", args: of(text), result: numberType, run: size, like: "size(text)"},
 		{name: "size", overload: "text_size", member: true, args: of(text), result: numberType, run: size},
 		{name: "contains", overload: "text_contains", member: true, args: of(text, text), result: boolean, run: texts(strings.Contains), cost: product, like: `text.contains("part")`},
+		{name: "containsWord", overload: "text_contains_word", member: true, args: of(text, text), result: boolean, run: texts(containsWord), cost: product, like: `text.containsWord("LK-702219")`},
 		{name: "startsWith", overload: "text_starts_with", member: true, args: of(text, text), result: boolean, run: texts(strings.HasPrefix), cost: shorter, like: `text.startsWith("LK-")`},
 		{name: "endsWith", overload: "text_ends_with", member: true, args: of(text, text), result: boolean, run: texts(strings.HasSuffix), cost: shorter, like: `text.endsWith("@larkfield.example")`},
 		{name: "matches", overload: "text_matches", member: true, args: of(text, patternType), result: boolean, run: matches, cost: product, like: `text.matches("^[A-Z]+$")`},
