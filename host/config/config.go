@@ -30,6 +30,7 @@ type Config struct {
 	Capabilities []Capability
 	Values       []Value // in file order
 	Tools        []Tool
+	Replies      []Reply // in file order
 }
 
 // Limits bound one call. Every field is set: what the file leaves out has the
@@ -220,7 +221,7 @@ func readFile(path string) ([]byte, error) {
 func (r *reader) config(root *node, c *Config) {
 	top := section{r: r, node: root}
 	top.known(
-		[]string{"host", "audit", "limits", "session", "databases", "directory", "capabilities", "values", "tools"},
+		[]string{"host", "audit", "limits", "session", "databases", "directory", "capabilities", "values", "tools", "replies"},
 		"approvers")
 	r.badCallers = len(r.faults) > 0 && !top.has("tools") // they may stand under a misspelt name
 	c.Attributes, c.State = top.host()
@@ -232,6 +233,8 @@ func (r *reader) config(root *node, c *Config) {
 	c.Capabilities = top.capabilities()
 	c.Values = top.values()
 	c.Tools = top.tools(c.Limits)
+	c.Replies = top.replies()
+	r.repliesHaveCallers(c.Replies, c.Tools)
 	r.rolesHaveValues(c.Values, c.Tools)
 	r.rolesAreCallers(c.Directory, c.Tools)
 	r.apart(c)

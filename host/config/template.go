@@ -18,6 +18,7 @@ const (
 	SpaceArgs    Space = "args"    // the parsed arguments of the call
 	SpaceFacts   Space = "facts"   // what the host fetched for the rules: {facts.order.total}
 	SpaceValues  Space = "values"  // the values of the session's role
+	SpaceReply   Space = "reply"   // the final answer that a rule is about: {reply.order.order_id}
 	SpaceEnv     Space = "env"     // the environment of the host; resolved at load
 )
 
@@ -95,7 +96,7 @@ var reference = regexp.MustCompile(`^([a-z]+)\.([A-Za-z_][A-Za-z0-9_-]{0,63}(?:\
 
 // bareReference is a reference that lacks its braces. As literal text it would
 // match no row, or show a model the name of the value.
-var bareReference = regexp.MustCompile(`^(?:(?:session|args|values|approval|env)\.[A-Za-z_][A-Za-z0-9_-]{0,63}|facts\.[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63})?)$`)
+var bareReference = regexp.MustCompile(`^(?:(?:session|args|values|approval|env)\.[A-Za-z_][A-Za-z0-9_-]{0,63}|(?:facts|reply)\.[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63})?)$`)
 
 // template reads the string at key. A reference to a space that is not in
 // takes is a fault; so is a brace that belongs to no reference, and, where the
@@ -148,7 +149,7 @@ func cutReference(text string) (ref Ref, after string, ok bool) {
 func (s section) resolve(key string, ref Ref, takes []Space) (piece, bool) {
 	shown := quote(ref.String())
 	switch ref.Space {
-	case SpaceSession, SpaceArgs, SpaceEnv, SpaceFacts, SpaceValues:
+	case SpaceSession, SpaceArgs, SpaceEnv, SpaceFacts, SpaceValues, SpaceReply:
 	case "approval":
 		s.fault(key, "%s", notEnforced(shown))
 		return piece{}, false
@@ -161,7 +162,7 @@ func (s section) resolve(key string, ref Ref, takes []Space) (piece, bool) {
 		s.fault(key, "%s may not stand here; this key takes %s", shown, showSpaces(takes))
 		return piece{}, false
 	}
-	if strings.Contains(ref.Name, ".") && ref.Space != SpaceFacts {
+	if strings.Contains(ref.Name, ".") && ref.Space != SpaceFacts && ref.Space != SpaceReply {
 		s.fault(key, "%s names no value; only a column of a fact has two names, like {facts.order.total}", shown)
 		return piece{}, false
 	}
