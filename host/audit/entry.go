@@ -23,6 +23,7 @@ const (
 	Loaded    Kind = "loaded"    // a config has loaded whole
 	Started   Kind = "started"   // every gate has agreed, the guest starts now
 	Ended     Kind = "ended"     // a call's or an explanation's end; its answer leaves now
+	Replied   Kind = "replied"   // a final answer was checked; its verdict leaves now
 	Recovered Kind = "recovered" // what a crash had left was put right
 	Erased    Kind = "erased"    // a person's key is deleted
 	Expired   Kind = "expired"   // old values are deleted
@@ -64,7 +65,7 @@ type Policy struct {
 	Resolved string `json:"resolved"` // all that the config says of the tool, resolved
 }
 
-// Call is one call, at its start or at its end.
+// Call is one call, at its start or at its end; or one check of a final answer.
 type Call struct {
 	ArgumentBytes int               `json:"argument_bytes"`
 	Began         time.Time         `json:"began"`
@@ -79,6 +80,7 @@ type Call struct {
 	Outcome       string            `json:"outcome,omitempty"`
 	Policy        *Policy           `json:"policy,omitzero"` // none where the tool is unknown
 	Ran           bool              `json:"ran,omitzero"`    // the guest was started
+	Reply         string            `json:"reply,omitempty"` // the form of a final answer; empty where its role has none
 	Tool          string            `json:"tool,omitempty"`  // empty where there is none of that name
 	Usage         *Usage            `json:"usage,omitzero"`
 	Uses          []Use             `json:"uses,omitempty"`
@@ -219,8 +221,10 @@ func (e *Entry) valid() error {
 	told := map[Kind]bool{
 		Begun: e.Begin != nil, Loaded: e.Load != nil, Recovered: e.Recovery != nil, Erased: e.Erasure != nil, Expired: e.Expiry != nil,
 	}
-	calls := e.Kind == Started || e.Kind == Ended
-	told[Started], told[Ended] = e.Kind == Started && e.Call != nil, e.Kind == Ended && e.Call != nil
+	calls := e.Kind == Started || e.Kind == Ended || e.Kind == Replied
+	for _, kind := range []Kind{Started, Ended, Replied} {
+		told[kind] = e.Kind == kind && e.Call != nil
+	}
 	for kind, has := range told {
 		if has != (kind == e.Kind) {
 			return fmt.Errorf("an entry of kind %q does not tell what it should, or more", e.Kind)

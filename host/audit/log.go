@@ -67,9 +67,9 @@ type Event struct {
 	Kind   Kind
 	At     time.Time
 	Load   *LoadInfo // of Loaded
-	Call   *Call     // of Started and Ended
-	Who    Who       // of Started and Ended
-	Values []Value   // of Started and Ended; the subject is added
+	Call   *Call     // of Started, Ended and Replied
+	Who    Who       // of the same
+	Values []Value   // of the same; the subject is added
 	GoesOn bool      // of Ended: the start has kept who asked
 }
 
