@@ -127,7 +127,7 @@ func (c *cli) recordLine(r *audit.Reader, rec audit.Record) string {
 		return fmt.Sprintf("%s  %-26s  %s", at, e.Kind, clean(eventText(e)))
 	}
 	outcome := "started, no end is recorded"
-	if e.Kind == audit.Ended {
+	if e.Kind == audit.Ended || e.Kind == audit.Replied {
 		outcome = howEnded(e.Call)
 	}
 	if e.Call.Explained {

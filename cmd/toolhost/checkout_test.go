@@ -10,7 +10,7 @@ import (
 
 // checkoutFiles and checkoutFolders are what the demo needs of a checkout.
 func checkoutFiles() []string {
-	return append([]string{"config.toml", "go.mod", "go.sum"}, demoCases()...)
+	return append([]string{"config.toml", "go.mod", "go.sum", "replies/ticket.json"}, demoCases()...)
 }
 
 func checkoutFolders() []string {

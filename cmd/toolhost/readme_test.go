@@ -24,6 +24,11 @@ func TestCapabilitiesPage(t *testing.T) {
 	testPage(t, "docs/capabilities.md", 5, "demo")
 }
 
+// TestRepliesPage is TestReadme for a page that goes on where the demo ends.
+func TestRepliesPage(t *testing.T) {
+	testPage(t, "docs/replies.md", 2, "demo")
+}
+
 // testPage runs the commands of a page, at least so many, after others.
 func testPage(t *testing.T, page string, least int, before ...string) {
 	raw, err := os.ReadFile(filepath.Join("../..", page))
@@ -46,7 +51,7 @@ func testPage(t *testing.T, page string, least int, before ...string) {
 			writeFile(t, filepath.Join(dir, path), []byte(text))
 		case language == "console":
 			ran += runConsole(t, dir, text)
-		case language == "toml" && page == "README.md":
+		case language == "toml" && page != "docs/capabilities.md":
 			linesOf(t, text, "../../config.toml")
 		case language == "toml": // TestExamplesOfTheCapabilities loads it
 		case language == "go":
