@@ -14,7 +14,7 @@ func checkoutFiles() []string {
 }
 
 func checkoutFolders() []string {
-	folders := []string{"pdk", "plugins/internal"}
+	folders := []string{"pdk", "plugins/internal", "testdata/conversations"}
 	for _, name := range []string{
 		"get_order", "read_file", "fetch_url", "search_docs", "search_notices", "read_notice", "chercher_employe", "consulter_solde",
 		"issue_refund", "create_return_label", "send_email", "creer_demande_conges", "annuler_demande",

@@ -29,6 +29,11 @@ func TestRepliesPage(t *testing.T) {
 	testPage(t, "docs/replies.md", 2, "demo")
 }
 
+// TestConversationsPage is TestReadme for a page that goes on where the demo ends.
+func TestConversationsPage(t *testing.T) {
+	testPage(t, "docs/conversations.md", 1, "demo")
+}
+
 // testPage runs the commands of a page, at least so many, after others.
 func testPage(t *testing.T, page string, least int, before ...string) {
 	raw, err := os.ReadFile(filepath.Join("../..", page))
