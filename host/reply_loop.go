@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/toolhost/toolhost/host/audit"
 	"github.com/toolhost/toolhost/host/strictjson"
@@ -16,11 +17,16 @@ import (
 // errNoLoop says that a session without an id has no loop to look up.
 var errNoLoop = errors.New("the session has no id, so that nobody knows which calls were of its loop")
 
+// forgotten is how long after session.time the session gate forgets an id that
+// was not used any more (docs/config.md).
+const forgotten = 24 * time.Hour
+
 // Returned gives the outcomes of the calls that the session's loop has made so
 // far and that returned something, in their order. The loop is the one of its
 // id, asked for by the same subject, tenant, role and attributes. What was
 // returned and cannot be read any more is an error: a rule must not take it for
-// nothing.
+// nothing. An id that was not used for so long that the session gate has forgotten
+// it begins another loop.
 func (h *Host) Returned(s Session) ([]Outcome, error) {
 	if s.ID == "" {
 		return nil, errNoLoop
@@ -32,7 +38,8 @@ func (h *Host) Returned(s Session) ([]Outcome, error) {
 	defer r.Close()
 	begun := map[string]bool{} // whether a call that has started was this loop's
 	var out []Outcome
-	err = r.Find(audit.Filter{Session: s.ID, Kinds: []audit.Kind{audit.Started, audit.Ended}, After: -1}, func(rec audit.Record) error {
+	loop := audit.Filter{Session: s.ID, Kinds: []audit.Kind{audit.Started, audit.Ended}, After: -1, Since: h.clock().Add(-h.config.Session.Time - forgotten)}
+	err = r.Find(loop, func(rec audit.Record) error {
 		call := rec.Entry.Call
 		values := map[string]strictjson.Value{}
 		for _, v := range rec.Values {

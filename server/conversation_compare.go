@@ -52,20 +52,25 @@ func differences(r RecordedAnswer, result []byte) []string {
 		return []string{fmt.Sprintf("%s: the recorded answer cannot be read: %v", r.ID, err)}
 	}
 	var out []string
-	compare("", was, now, func(place, was, now string) {
+	more := 0
+	compare("", was, now, func(place string, was, now strictjson.Value) {
+		if len(out) == maxDifferences {
+			more++
+			return
+		}
 		if place != "" {
 			place += " "
 		}
-		out = append(out, fmt.Sprintf("%s: %sis %s in the recording, and %s now", r.ID, place, was, now))
+		out = append(out, fmt.Sprintf("%s: %sis %s in the recording, and %s now", r.ID, place, shownJSON(was), shownJSON(now)))
 	})
-	if more := len(out) - maxDifferences; more > 0 {
-		out = append(out[:maxDifferences], fmt.Sprintf("%s: and %d more", r.ID, more))
+	if more > 0 {
+		out = append(out, fmt.Sprintf("%s: and %d more", r.ID, more))
 	}
 	return out
 }
 
 // compare tells of each place at which two values differ.
-func compare(place string, was, now strictjson.Value, tell func(place, was, now string)) {
+func compare(place string, was, now strictjson.Value, tell func(place string, was, now strictjson.Value)) {
 	at := func(name string) string {
 		if place == "" {
 			return name
@@ -74,18 +79,16 @@ func compare(place string, was, now strictjson.Value, tell func(place, was, now 
 	}
 	switch {
 	case was.Kind() != now.Kind() || was.Kind() == strictjson.Array && was.Len() != now.Len():
-		tell(place, shownJSON(was), shownJSON(now))
+		tell(place, was, now)
 	case was.Kind() == strictjson.Object:
-		names := map[string]bool{}
-		for _, v := range []strictjson.Value{was, now} {
-			for name := range v.Members() {
-				names[name] = true
-			}
+		left, right := maps.Collect(was.Members()), maps.Collect(now.Members()) // a recording can have a million
+		for _, name := range slices.Sorted(maps.Keys(left)) {
+			compare(at(name), left[name], right[name], tell)
 		}
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			a, _ := was.Get(name)
-			b, _ := now.Get(name)
-			compare(at(name), a, b, tell)
+		for _, name := range slices.Sorted(maps.Keys(right)) {
+			if _, both := left[name]; !both {
+				compare(at(name), left[name], right[name], tell)
+			}
 		}
 	case was.Kind() == strictjson.Array:
 		var items []strictjson.Value
@@ -96,7 +99,7 @@ func compare(place string, was, now strictjson.Value, tell func(place, was, now 
 			compare(at(strconv.Itoa(i)), items[i], item, tell)
 		}
 	case !sameScalar(was, now):
-		tell(place, shownJSON(was), shownJSON(now))
+		tell(place, was, now)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolhost/toolhost/host"
 )
@@ -128,6 +129,19 @@ func TestCompare(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q\nwant %q", c.rule, got, c.want)
 		}
+	}
+}
+
+// A recording of a million members is compared in the time that reading it takes.
+func TestCompareWide(t *testing.T) {
+	var wide strings.Builder
+	for i := range 300_000 {
+		fmt.Fprintf(&wide, `,"m%d":1`, i)
+	}
+	start := time.Now()
+	got := Compare([]FormCall{{ID: "a"}}, []host.Outcome{{Result: []byte(`{"ok":true}`)}}, []RecordedAnswer{{ID: "a", Content: `{"ok":true` + wide.String() + `}`}})
+	if took := time.Since(start); took > 10*time.Second || len(got) != maxDifferences+1 {
+		t.Errorf("%d differences in %s", len(got), took)
 	}
 }
 
