@@ -99,7 +99,7 @@ func (c *compiler) literalCall(e ast.Expr) {
 			err = fmt.Errorf("%q is no duration like \"36h\"; days are written days(7)", text)
 		}
 		c.literal(e, Duration, DurationValue(d), err)
-	case call.IsMemberFunction() && name == "matches":
+	case call.IsMemberFunction() && (name == "matches" || name == "namesOnlyFrom"):
 		c.pattern(last, text)
 	case call.IsMemberFunction() && (name == "getHours" || name == "getDayOfWeek"), len(args) == 2 && name == "date":
 		c.zone(last, text)

@@ -52,6 +52,9 @@ func (w *writer) boolean(room int) string {
 		func(room int) string {
 			return w.text(room) + ".matches(" + w.pick(`"^[A-Z]{2}-[0-9]+$"`, `"(a|b)*c"`, `"é+$"`, `""`) + ")"
 		},
+		func(room int) string {
+			return w.text(room) + ".namesOnlyFrom(" + w.text(room) + ", " + w.pick(`"[A-Z]{2}-[0-9]+"`, `"é+"`, `""`) + ")"
+		},
 		func(room int) string { return "(" + w.text(room) + " in " + w.textList(room) + ")" },
 		func(room int) string {
 			return "(" + w.number(room) + " in [" + w.number(room) + ", " + w.number(room) + "])"

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -31,6 +32,24 @@ func containsWord(text, word string) bool {
 		at = begin + size
 	}
 	return false
+}
+
+// namesOnlyFrom tells whether all that a pattern finds in a text it finds in the
+// other text too, there as whole words. It is for ids in free text: of each that
+// is named the other text must speak.
+func namesOnlyFrom(text, other string, pattern *regexp.Regexp) bool {
+	known := map[string]bool{"": true} // a pattern that finds nothing names nothing
+	for _, at := range pattern.FindAllStringIndex(other, -1) {
+		if !goesOn(twoBefore(other[:at[0]])) && !goesOn(twoAfter(other[at[1]:])) {
+			known[other[at[0]:at[1]]] = true
+		}
+	}
+	for _, at := range pattern.FindAllStringIndex(text, -1) {
+		if !known[text[at[0]:at[1]]] {
+			return false
+		}
+	}
+	return true
 }
 
 // goesOn tells whether a word goes on in the two characters beside it.

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -48,6 +49,33 @@ func TestContainsWord(t *testing.T) {
 	}
 	if containsWord("a", "") || containsWord("", "") {
 		t.Error("the empty word stands nowhere")
+	}
+}
+
+func TestNamesOnlyFrom(t *testing.T) {
+	id := regexp.MustCompile(`(?i)(?:LK|BB)-?[0-9]+`)
+	for _, v := range []struct {
+		comment, text, other string
+		expect               bool
+	}{
+		{"what the other names", "LK-1 and LK-2, LK-1", "LK-2, LK-1", true},
+		{"nothing is named", "your order", "", true},
+		{"one that the other does not name", "LK-1 and LK-3", "LK-1, LK-2", false},
+		{"a longer one", "LK-15", "LK-1", false},
+		{"a part of a longer one", "LK-1", "LK-15", false},
+		{"a part of a longer word", "LK-1", "XLK-1", false},
+		{"in another case", "lk-1", "LK-1", false},
+		{"written otherwise", "LK1", "LK-1", false},
+		{"within a word of the text", "xLK-1", "LK-2", false},
+		{"over a line break", "LK-12", "LK-1\n2", false},
+		{"before an invisible character", "LK-1", "LK-1\u200b2", false},
+	} {
+		if got := namesOnlyFrom(v.text, v.other, id); got != v.expect {
+			t.Errorf("%s: %q of %q gives %t", v.comment, v.text, v.other, got)
+		}
+	}
+	if !namesOnlyFrom("abc", "", regexp.MustCompile("x*")) {
+		t.Error("a pattern that finds the empty text names nothing")
 	}
 }
 
