@@ -53,7 +53,7 @@ func (w *writer) boolean(room int) string {
 			return w.text(room) + ".matches(" + w.pick(`"^[A-Z]{2}-[0-9]+$"`, `"(a|b)*c"`, `"é+$"`, `""`) + ")"
 		},
 		func(room int) string {
-			return w.text(room) + ".namesOnlyFrom(" + w.text(room) + ", " + w.pick(`"[A-Z]{2}-[0-9]+"`, `"é+"`, `""`) + ")"
+			return w.text(room) + ".namesOnlyFrom(" + w.text(room) + ", " + w.pick(`"[A-Z]{2}-[0-9]+"`, `"é+"`) + ")"
 		},
 		func(room int) string { return "(" + w.text(room) + " in " + w.textList(room) + ")" },
 		func(room int) string {

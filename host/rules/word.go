@@ -38,7 +38,7 @@ func containsWord(text, word string) bool {
 // other text too, there as whole words. It is for ids in free text: of each that
 // is named the other text must speak.
 func namesOnlyFrom(text, other string, pattern *regexp.Regexp) bool {
-	known := map[string]bool{"": true} // a pattern that finds nothing names nothing
+	known := map[string]bool{}
 	for _, at := range pattern.FindAllStringIndex(other, -1) {
 		if !goesOn(twoBefore(other[:at[0]])) && !goesOn(twoAfter(other[at[1]:])) {
 			known[other[at[0]:at[1]]] = true
