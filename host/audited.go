@@ -131,6 +131,9 @@ func (a *auditRecorder) Started(r *Record) error {
 
 // Ended implements Recorder. What the start has kept is not kept again.
 func (a *auditRecorder) Ended(r *Record) error {
+	if r.ofReply() {
+		return a.replied(r)
+	}
 	call := a.call(r)
 	call.Ended, call.Outcome, call.Code, call.Explained, call.Ran = r.Ended, r.State.String(), r.Code, r.Explained, r.Started
 	if r.Gate != NoGate {

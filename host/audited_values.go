@@ -28,6 +28,18 @@ const (
 // proposed is what is sealed of who asked for what. The subject is sealed apart
 // from it, under a key of its own.
 func proposed(r *Record) []audit.Value {
+	out := []audit.Value{sessionValue(r), audit.TextValue(valueTool, r.Tool)}
+	if r.Facts != nil {
+		out = append(out, audit.Value{Name: valueFacts, JSON: r.Facts, Strict: true})
+	}
+	if r.Arguments.Kind() == strictjson.Object {
+		return append(out, audit.Value{Name: valueArguments, JSON: r.Arguments.AppendJSON(nil), Strict: true})
+	}
+	return append(out, audit.TextValue(valueProposal, r.Proposal))
+}
+
+// sessionValue is who asked, but for the subject.
+func sessionValue(r *Record) audit.Value {
 	s := r.Session
 	b := []byte(`{`)
 	for _, field := range []struct{ name, value string }{{"id", s.ID}, {"role", s.Role}, {"tenant", s.Tenant}} {
@@ -50,14 +62,7 @@ func proposed(r *Record) []audit.Value {
 		}
 		b = append(b, '}')
 	}
-	out := []audit.Value{{Name: valueSession, JSON: append(b, '}'), Strict: true}, audit.TextValue(valueTool, r.Tool)}
-	if r.Facts != nil {
-		out = append(out, audit.Value{Name: valueFacts, JSON: r.Facts, Strict: true})
-	}
-	if r.Arguments.Kind() == strictjson.Object {
-		return append(out, audit.Value{Name: valueArguments, JSON: r.Arguments.AppendJSON(nil), Strict: true})
-	}
-	return append(out, audit.TextValue(valueProposal, r.Proposal))
+	return audit.Value{Name: valueSession, JSON: append(b, '}'), Strict: true}
 }
 
 // appendMember adds a member to an object that is not closed yet.

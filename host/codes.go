@@ -120,9 +120,9 @@ func codeRow(gate Gate, name string) (Code, bool) {
 	return Code{}, false
 }
 
-// reservedCodes are the names that no scope clause may take.
+// reservedCodes are the names that no scope clause and no rule of an answer may take.
 func reservedCodes() []string {
-	var names []string
+	names := []string{codeInvalidReply}
 	for _, c := range Codes() {
 		names = append(names, c.Name)
 	}

@@ -8,6 +8,10 @@
 // The approval gate can ask nobody yet: it lets reads pass and refuses every write
 // that has come that far.
 //
+// What a model ends its loop with is no call, and is a proposal too: Host.CheckReply
+// (reply.go) holds it against the form of the session's role, the ticket's text
+// and the outcomes of this loop's calls.
+//
 // # Words
 //
 // A proposal is a tool's name and the raw argument text that a model wrote. A

@@ -25,6 +25,7 @@ type Host struct {
 	databases map[string]*capabilities.Database
 	closers   []io.Closer // of what capabilities hold open
 	directory *directory  // nil: none
+	replies   []*replyForm
 	kept      *kept
 	recorder  Recorder
 	audit     *auditRecorder // nil where Options.Recorder took its place

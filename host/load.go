@@ -53,6 +53,7 @@ func Open(ctx context.Context, path string, o Options) (*Host, error) {
 	l.openMails()
 	l.openCapabilities(ctx)
 	l.readTools(ctx)
+	l.readReplies()
 	if len(l.faults) == 0 {
 		l.valuesAreRead() // a rule with a fault may be the one that reads it
 	}
@@ -83,6 +84,7 @@ func furtherFaults(ctx context.Context, faults *config.Faults) error {
 	if c := faults.Partial(); c != nil {
 		l := newLoader(newHost(c, Options{}), nil)
 		l.readTools(ctx)
+		l.readSchemas()
 		faults.List = inOrder(append(faults.List, l.faults...))
 	}
 	return faults

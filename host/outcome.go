@@ -25,6 +25,7 @@ const (
 	GatePlugin
 	GateResult
 	GateAudit
+	GateReply // of a final answer, which is no call
 )
 
 // Gates gives the path, as explain and the demo show it.
@@ -33,12 +34,12 @@ func Gates() []Gate {
 }
 
 func (g Gate) String() string {
-	return [...]string{"", "session", "contract", "caller", "rules", "capability", "approval", "plugin", "result", "audit"}[g]
+	return [...]string{"", "session", "contract", "caller", "rules", "capability", "approval", "plugin", "result", "audit", "reply"}[g]
 }
 
 // GateNamed is the gate of a word; NoGate where no gate has it.
 func GateNamed(word string) Gate {
-	for g := GateSession; g <= GateAudit; g++ {
+	for g := GateSession; g <= GateReply; g++ {
 		if g.String() == word {
 			return g
 		}

@@ -46,6 +46,8 @@ type Record struct {
 	Explained bool // asked by explain: no guest could run
 	Session   Session
 	Tool      string
+	Reply     string           // the form whose final answer was checked; "": it was a call
+	Ticket    string           // of a final answer: the text that the loop was about
 	Raw       int              // bytes of the argument text
 	Arguments strictjson.Value // as read, x-secret taken out; no value where they were not read
 	Proposal  string           // the argument text where it was not read, cut and without secrets

@@ -122,7 +122,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.Subject, "subject", "", "asked by this `SUBJECT`")
 	flags.StringVar(&f.Tenant, "tenant", "", "of this `TENANT`")
 	flags.StringVar(&f.Tool, "tool", "", "of this `TOOL`")
-	flags.StringVar(&f.outcome, "outcome", "", "`STATE`: ok, refused, pending, failed, or unfinished")
+	flags.StringVar(&f.outcome, "outcome", "", "`STATE`: ok, refused, pending, failed, or unfinished; of answers valid, rejected")
 	flags.StringVar(&f.Code, "code", "", "with this `CODE`")
 }
 
@@ -146,12 +146,12 @@ func (f *filterFlags) read(now time.Time) (audit.Filter, error) {
 		return out, err
 	}
 	switch f.outcome {
-	case "", "ok", "refused", "pending", "failed":
+	case "", "ok", "refused", "pending", "failed", "valid", "rejected":
 		out.Outcome = f.outcome
 	case "unfinished":
 		out.Unfinished = true
 	default:
-		return out, usage("--outcome %q: must be ok, refused, pending, failed or unfinished", f.outcome)
+		return out, usage("--outcome %q: must be ok, refused, pending, failed or unfinished, or of answers valid or rejected", f.outcome)
 	}
 	return out, nil
 }

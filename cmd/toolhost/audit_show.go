@@ -128,7 +128,7 @@ func (c *cli) recordLine(r *audit.Reader, rec audit.Record) string {
 	}
 	outcome := "started, no end is recorded"
 	switch e.Kind {
-	case audit.Ended:
+	case audit.Ended, audit.Replied:
 		outcome = howEnded(e.Call)
 	case audit.Decided:
 		outcome = "approval " + e.Call.Approval.ID + ": " + e.Call.Approval.Word

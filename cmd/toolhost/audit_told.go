@@ -56,6 +56,9 @@ func (t *toldCall) take(rec audit.Record) {
 	}
 }
 
+// replied tells whether it was the check of a final answer.
+func (t *toldCall) replied() bool { return t.end != nil && t.end.Kind == audit.Replied }
+
 // call is what the entries say of the call, the end's word last.
 func (t *toldCall) call() *audit.Call {
 	switch {
@@ -84,6 +87,9 @@ func (t *toldCall) text(name string) string {
 func (t *toldCall) name() {
 	c := t.call()
 	t.tool = cmp.Or(c.Tool, t.text("tool"))
+	if t.replied() {
+		t.tool = strings.TrimSpace("reply " + c.Reply)
+	}
 	if t.tool == "" {
 		t.tool = "(" + string(t.gone) + ")"
 	}

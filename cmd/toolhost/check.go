@@ -32,6 +32,9 @@ exit     0 nothing is wrong, 2 something is`,
 			for _, r := range h.Reports() {
 				c.printTool(r)
 			}
+			for _, r := range h.ReplyReports() {
+				c.printForm(r)
+			}
 			if err := h.CanRecord(); err != nil {
 				return &status{code: exitUsage, err: fmt.Errorf("%w\n1 fault; every call would be refused: audit_unavailable", err)}
 			}

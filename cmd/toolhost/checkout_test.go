@@ -10,11 +10,11 @@ import (
 
 // checkoutFiles and checkoutFolders are what the demo needs of a checkout.
 func checkoutFiles() []string {
-	return append([]string{"config.toml", "go.mod", "go.sum"}, demoCases()...)
+	return append([]string{"config.toml", "go.mod", "go.sum", "replies/ticket.json"}, demoCases()...)
 }
 
 func checkoutFolders() []string {
-	folders := []string{"pdk", "plugins/internal"}
+	folders := []string{"pdk", "plugins/internal", "testdata/conversations"}
 	for _, name := range []string{
 		"get_order", "read_file", "fetch_url", "search_docs", "search_notices", "read_notice", "chercher_employe", "consulter_solde",
 		"issue_refund", "create_return_label", "send_email", "creer_demande_conges", "annuler_demande",

@@ -132,7 +132,7 @@ func (c *cli) root() *cobra.Command {
 	root.Flags().BoolVar(&version, "version", false, "print the versions, as the command version does")
 	_ = root.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error", "off"}, cobra.ShellCompDirectiveNoFileComp)) // fails only for an unknown flag
 	root.SetUsageTemplate(usageTemplate)
-	root.AddCommand(c.callCommand(), c.explainCommand(), c.toolsCommand(), c.answerCommand(), c.checkCommand(), c.grantsCommand(), c.serveCommand(), c.approvalsCommand(), c.changesCommand(), c.deliverCommand(), c.auditCommand(),
+	root.AddCommand(c.callCommand(), c.explainCommand(), c.toolsCommand(), c.answerCommand(), c.replyCommand(), c.converseCommand(), c.checkCommand(), c.grantsCommand(), c.serveCommand(), c.approvalsCommand(), c.changesCommand(), c.deliverCommand(), c.auditCommand(),
 		c.demoCommand(), c.initCommand(), c.pluginCommand(), c.versionCommand())
 	root.SetHelpCommand(&cobra.Command{
 		Use: "help [COMMAND]", Hidden: true,
@@ -148,7 +148,7 @@ func (c *cli) root() *cobra.Command {
 }
 
 // usageTemplate is cobra's, shortened to fit a screen and with the example last.
-const usageTemplate = `Usage:{{if .Runnable}}
+const usageTemplate = `Usage:{{if and .Runnable .HasParent}}
   {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
   {{.CommandPath}} COMMAND
 

@@ -79,24 +79,30 @@ func explanationJSON(o host.Outcome, answers []host.Answer) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(appendSaid(b, "gate", a.Gate.String(), a.Verdict, a.Text, a.Place), `,"details":[`...)
-		for j, d := range a.Details {
+		b = append(appendSaid(b, "gate", a.Gate.String(), a.Verdict, a.Text, a.Place), ',')
+		b = append(appendDetails(b, a.Details), '}')
+	}
+	return append(b, `]}`...)
+}
+
+// appendDetails appends the member of an object that says what was looked at.
+func appendDetails(b []byte, details []host.Detail) []byte {
+	b = append(b, `"details":[`...)
+	for i, d := range details {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendSaid(b, "", "", d.Verdict, d.Text, d.Place), `,"clauses":[`...)
+		for j, clause := range d.Clauses {
 			if j > 0 {
 				b = append(b, ',')
 			}
-			b = append(appendSaid(b, "", "", d.Verdict, d.Text, d.Place), `,"clauses":[`...)
-			for k, clause := range d.Clauses {
-				if k > 0 {
-					b = append(b, ',')
-				}
-				b = strictjson.AppendString(append(b, `{"is":`...), clause.Is)
-				b = append(strictjson.AppendString(append(b, `,"text":`...), clause.Text), '}')
-			}
-			b = append(b, `]}`...)
+			b = strictjson.AppendString(append(b, `{"is":`...), clause.Is)
+			b = append(strictjson.AppendString(append(b, `,"text":`...), clause.Text), '}')
 		}
 		b = append(b, `]}`...)
 	}
-	return append(b, `]}`...)
+	return append(b, ']')
 }
 
 // appendSaid appends an object that is not closed yet.

@@ -70,6 +70,9 @@ func (c *cli) printTold(t toldCall) {
 	call := t.call()
 	gone := "(" + string(t.gone) + ")"
 	arguments, ok := t.values["arguments"]
+	if t.replied() {
+		arguments, ok = t.values["reply"]
+	}
 	shown := cmp.Or(t.text("proposal"), gone)
 	if ok {
 		shown = string(arguments.AppendJSON(nil))
@@ -89,10 +92,16 @@ func (c *cli) printTold(t toldCall) {
 			Details: t.details(g.Gate),
 		})
 	}
-	c.printAnswers(answers, call.Explained, true)
+	if t.replied() {
+		for _, a := range answers {
+			c.printGate(a)
+		}
+	} else {
+		c.printAnswers(answers, call.Explained, true)
+	}
 	if result, ok := t.values["result"]; ok {
 		c.printResult(result.AppendJSON(nil))
-	} else if t.end != nil && !call.Explained {
+	} else if t.end != nil && !call.Explained && !t.replied() {
 		c.printResult([]byte(gone))
 	}
 	c.printEntry(t, call)
@@ -127,6 +136,9 @@ func (c *cli) printEntry(t toldCall, call *audit.Call) {
 	for _, u := range call.Uses {
 		fmt.Fprintf(c.stdout, "  used        %s %s, %s, %s\n", clean(u.Function), clean(cmp.Or(u.Capability, "(none that there is)")), clean(u.Status), count(u.Count, "time"))
 	}
+	if ticket, ok := t.values["ticket"]; ok {
+		fmt.Fprintf(c.stdout, "  ticket      %s\n", clean(string(ticket.AppendJSON(nil))))
+	}
 	if facts, ok := t.values["facts"]; ok {
 		fmt.Fprintf(c.stdout, "  facts       %s\n", clean(string(facts.AppendJSON(nil))))
 	}
@@ -141,7 +153,10 @@ func (c *cli) printEntry(t toldCall, call *audit.Call) {
 	}
 	fmt.Fprintf(c.stdout, "  config      %s\n", clean(call.Config))
 	if call.Policy != nil {
-		fmt.Fprintf(c.stdout, "  policy      %s\n  contract    %s\n  module      %s\n", clean(call.Policy.Resolved), clean(call.Policy.Contract), clean(call.Policy.Module))
+		fmt.Fprintf(c.stdout, "  policy      %s\n  contract    %s\n", clean(call.Policy.Resolved), clean(call.Policy.Contract))
+		if call.Policy.Module != "" {
+			fmt.Fprintf(c.stdout, "  module      %s\n", clean(call.Policy.Module))
+		}
 	}
 	entry := t.end
 	if entry == nil {

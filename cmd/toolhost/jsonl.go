@@ -102,6 +102,11 @@ func readSession(v strictjson.Value, standard *host.Session) (host.Session, erro
 	if !ok && standard != nil {
 		return *standard, nil
 	}
+	return flatSession(session)
+}
+
+// flatSession is who asks as a JSON object of strings.
+func flatSession(session strictjson.Value) (host.Session, error) {
 	pairs := map[string]string{}
 	for name := range session.Members() {
 		s, isText := session.TextAt(name)

@@ -30,6 +30,16 @@ func TestApprovalsPage(t *testing.T) { testPage(t, "docs/approvals.md", 5, "demo
 // TestOperationsPage goes on where the demo ends.
 func TestOperationsPage(t *testing.T) { testPage(t, "docs/operations.md", 9, "demo") }
 
+// TestRepliesPage is TestReadme for a page that goes on where the demo ends.
+func TestRepliesPage(t *testing.T) {
+	testPage(t, "docs/replies.md", 2, "demo")
+}
+
+// TestConversationsPage is TestReadme for a page that goes on where the demo ends.
+func TestConversationsPage(t *testing.T) {
+	testPage(t, "docs/conversations.md", 1, "demo")
+}
+
 // testPage runs the commands of a page, at least so many, after others.
 func testPage(t *testing.T, page string, least int, before ...string) {
 	raw, err := os.ReadFile(filepath.Join("../..", page))
@@ -52,7 +62,7 @@ func testPage(t *testing.T, page string, least int, before ...string) {
 			writeFile(t, filepath.Join(dir, path), []byte(text))
 		case language == "console":
 			ran += shell.run(t, text)
-		case language == "toml" && (page == "README.md" || page == "docs/approvals.md"):
+		case language == "toml" && page != "docs/capabilities.md":
 			linesOf(t, text, "../../config.toml")
 		case language == "toml": // TestExamplesOfTheCapabilities loads it
 		case language == "go":

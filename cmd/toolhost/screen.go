@@ -141,15 +141,31 @@ func (c *cli) printAnswers(answers []host.Answer, explained, full bool) {
 	}
 }
 
-func (c *cli) printDetail(d host.Detail) {
-	c.printSaid(strings.Repeat(" ", 15), d.Verdict, d.Text, d.Place)
+// printGate shows one gate's answer with all that it looked at.
+func (c *cli) printGate(a host.Answer) { c.printGateOn(c.stdout, a) }
+
+func (c *cli) printGateOn(w io.Writer, a host.Answer) {
+	c.printSaidOn(w, fmt.Sprintf("%-11s", a.Gate), a.Verdict, a.Text, a.Place)
+	for _, d := range a.Details {
+		c.printDetailOn(w, d)
+	}
+}
+
+func (c *cli) printDetail(d host.Detail) { c.printDetailOn(c.stdout, d) }
+
+func (c *cli) printDetailOn(w io.Writer, d host.Detail) {
+	c.printSaidOn(w, strings.Repeat(" ", 15), d.Verdict, d.Text, d.Place)
 	for _, clause := range d.Clauses {
-		fmt.Fprintf(c.stdout, "%23s%-6s %s\n", "", clean(clause.Is), clean(clause.Text))
+		fmt.Fprintf(w, "%23s%-6s %s\n", "", clean(clause.Is), clean(clause.Text))
 	}
 }
 
 // printSaid is a line of a gate, or of a clause under it.
 func (c *cli) printSaid(head string, v host.Verdict, text string, at config.Place) {
+	c.printSaidOn(c.stdout, head, v, text, at)
+}
+
+func (c *cli) printSaidOn(w io.Writer, head string, v host.Verdict, text string, at config.Place) {
 	word, colour := string(v), faint
 	switch v {
 	case host.VerdictOK:
@@ -164,8 +180,8 @@ func (c *cli) printSaid(head string, v host.Verdict, text string, at config.Plac
 	if where := at.Where(); where != "" {
 		text += "   " + where
 	}
-	line := "  " + head + " " + c.paint(c.stdout, colour, fmt.Sprintf("%-4s", word)) + " " + text
-	fmt.Fprintln(c.stdout, strings.TrimRight(line, " "))
+	line := "  " + head + " " + c.paint(w, colour, fmt.Sprintf("%-4s", word)) + " " + text
+	fmt.Fprintln(w, strings.TrimRight(line, " "))
 }
 
 // printResult shows what the model gets.

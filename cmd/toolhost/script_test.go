@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ import (
 //
 //	exits N toolhost ARGS... [<FILE]   run toolhost inside the test, with exit status N; <FILE is its stdin
 //	plugin NAME...                 build plugins/NAME or plugins/hostile/NAME and put it into plugins/NAME
-//	config TOOL...                 the repository's config with these tools alone, each line with its number
+//	config TOOL... [replies]       the repository's config with these tools alone, each line with its number; the forms of answers too
 //	checkout                       copy what a checkout needs for the demo, the leave service on a free port
 //	help-fits N COMMAND...         the help has at most N lines and ends with an example
 //	desk                           fill var/ as the demo does
@@ -235,12 +236,16 @@ func cmdPlugin(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdConfig writes the config of the repository with these tools alone.
+// cmdConfig writes the config of the repository with these tools alone, and with
+// the forms of final answers where replies is among the names.
 func cmdConfig(ts *testscript.TestScript, neg bool, args []string) {
 	must(ts, neg)
 	text, err := os.ReadFile(filepath.Join(of(ts).root, standardConfig))
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(standardConfig), []byte(hosttest.OnlyTools(string(text), args...)), 0o644))
+	if slices.Contains(args, hosttest.Replies) {
+		ts.Check(os.CopyFS(ts.MkAbs("replies"), os.DirFS(filepath.Join(of(ts).root, "replies"))))
+	}
 }
 
 func cmdCheckout(ts *testscript.TestScript, neg bool, _ []string) {
@@ -406,7 +411,10 @@ func cmdRecords(ts *testscript.TestScript, neg bool, _ []string) {
 	must(ts, neg)
 	var b bytes.Buffer
 	for _, r := range of(ts).recorder.Records() {
-		fmt.Fprintf(&b, "%s %s", r.Tool, r.State)
+		if r.Reply != "" {
+			b.WriteString("reply " + r.Reply)
+		}
+		fmt.Fprintf(&b, "%s %s", r.Tool, r.Outcome())
 		if r.State != host.OK {
 			fmt.Fprintf(&b, " %s (%s)", r.Code, r.Gate)
 			if r.State != host.Pending { // whose id and time are new each time

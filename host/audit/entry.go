@@ -23,6 +23,7 @@ const (
 	Loaded    Kind = "loaded"    // a config has loaded whole
 	Started   Kind = "started"   // every gate has agreed, the guest starts now
 	Ended     Kind = "ended"     // a call's or an explanation's end; its answer leaves now
+	Replied   Kind = "replied"   // a final answer was checked; its verdict leaves now
 	Recovered Kind = "recovered" // what a crash had left was put right
 	Decided   Kind = "decided"   // a person's word on a write that waits, or what became of it since
 	Erased    Kind = "erased"    // a person's key is deleted
@@ -65,7 +66,8 @@ type Policy struct {
 	Resolved string `json:"resolved"` // all that the config says of the tool, resolved
 }
 
-// Call is one call, at its start or at its end. Of Decided it is the call that
+// Call is one call, at its start or at its end; or one check of a final answer. Of
+// Decided it is the call that
 // proposed the write, and Who is who decides; where nobody does, who asked.
 type Call struct {
 	Approval      *Approval         `json:"approval,omitzero"` // of a write
@@ -82,6 +84,7 @@ type Call struct {
 	Outcome       string            `json:"outcome,omitempty"`
 	Policy        *Policy           `json:"policy,omitzero"` // none where the tool is unknown
 	Ran           bool              `json:"ran,omitzero"`    // the guest was started
+	Reply         string            `json:"reply,omitempty"` // the form of a final answer; empty where its role has none
 	Tool          string            `json:"tool,omitempty"`  // empty where there is none of that name
 	Usage         *Usage            `json:"usage,omitzero"`
 	Uses          []Use             `json:"uses,omitempty"`
@@ -232,7 +235,7 @@ func (e *Entry) valid() error {
 		Begun: e.Begin != nil, Loaded: e.Load != nil, Recovered: e.Recovery != nil, Erased: e.Erasure != nil, Expired: e.Expiry != nil,
 	}
 	calls := false
-	for _, kind := range []Kind{Started, Ended, Decided} {
+	for _, kind := range []Kind{Started, Ended, Decided, Replied} {
 		told[kind] = e.Kind == kind && e.Call != nil
 		calls = calls || e.Kind == kind
 	}

@@ -67,7 +67,7 @@ type Event struct {
 	Kind   Kind
 	At     time.Time
 	Load   *LoadInfo // of Loaded
-	Call   *Call     // of Started, Ended and Decided
+	Call   *Call     // of Started, Ended, Decided and Replied
 	Who    Who       // of the same
 	Values []Value   // of the same; the subject is added
 	GoesOn bool      // of Ended: the start has kept who asked

@@ -221,11 +221,11 @@ type Count struct {
 	Calls   int64
 }
 
-// Counts gives the calls by day, outcome and code, explanations left out. It
+// Counts gives the calls, and the checks of final answers, by day, outcome and code, explanations left out. It
 // reads the index alone: who edits index.db edits the counts, and deleting it
 // gives the true ones.
 func (r *Reader) Counts(f Filter) ([]Count, error) {
-	f.Kinds, f.After = []Kind{Ended}, -1
+	f.Kinds, f.After = []Kind{Ended, Replied}, -1
 	where, args, err := r.where(f)
 	if err != nil {
 		return nil, err

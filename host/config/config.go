@@ -32,6 +32,7 @@ type Config struct {
 	Capabilities []Capability
 	Values       []Value // in file order
 	Tools        []Tool
+	Replies      []Reply // in file order
 }
 
 // Limits bound one call. Every field is set: what the file leaves out has the
@@ -230,7 +231,7 @@ func readFile(path string) ([]byte, error) {
 func (r *reader) config(root *node, c *Config) {
 	top := section{r: r, node: root}
 	top.known(
-		[]string{"host", "audit", "limits", "session", "databases", "directory", "approvers", "mail", "capabilities", "values", "tools"})
+		[]string{"host", "audit", "limits", "session", "databases", "directory", "approvers", "mail", "capabilities", "values", "tools", "replies"})
 	r.badCallers = len(r.faults) > 0 && !top.has("tools") // they may stand under a misspelt name
 	c.Attributes, c.State = top.host()
 	c.Audit = top.audit()
@@ -243,6 +244,8 @@ func (r *reader) config(root *node, c *Config) {
 	c.Capabilities = top.capabilities()
 	c.Values = top.values()
 	c.Tools = top.tools(c.Limits)
+	c.Replies = top.replies()
+	r.repliesHaveCallers(c.Replies, c.Tools)
 	r.rolesHaveValues(c.Values, c.Tools)
 	r.rolesAreCallers(c.Directory, c.Tools)
 	r.approversAreInDirectory(c.Directory, c.Tools)

@@ -356,7 +356,7 @@ func TestOneFaultHasNoFollowers(t *testing.T) {
 
 func TestOneFaultIsSingular(t *testing.T) {
 	_, err := Parse("config.toml", []byte("tool = 1"), Options{})
-	want := `config.toml:1: tool: unknown key (did you mean "tools"?); known here: host, audit, limits, session, databases, directory, approvers, mail, capabilities, values, tools
+	want := `config.toml:1: tool: unknown key (did you mean "tools"?); known here: host, audit, limits, session, databases, directory, approvers, mail, capabilities, values, tools, replies
 1 fault; nothing was loaded`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)

@@ -233,27 +233,37 @@ func (s section) examples() []Example {
 
 func (s section) example() Example {
 	s.known([]string{"expect", "args", "session", "facts", "now"})
-	e := Example{Place: s.place(), Session: map[string]string{}}
-	s.require("expect", `expect = "allow"`)
-	if expect, ok := s.text("expect"); ok {
-		e.Expect = expect
-		if known := []string{"allow", "refuse", "error"}; !slices.Contains(known, expect) {
-			s.fault("expect", "%s is not one of %s%s", quote(expect), strings.Join(known, ", "), nearest.DidYouMean(expect, known))
-		}
-	}
+	e := Example{Place: s.place(), Expect: s.expect()}
 	s.require("args", `args = '{"order_id":"LK-702219"}'`)
 	e.Args, _ = s.lengthy("args", maxRequire)
-	if session, ok := s.child("session", s.at("session")); ok {
-		for _, name := range session.node.keys {
-			session.namesSession(name, Ref{Space: SpaceSession, Name: name})
-			e.Session[name] = session.sessionValue(name)
-		}
-	}
+	e.Session = s.exampleSession()
 	if facts, ok := s.child("facts", s.at("facts")); ok {
 		e.Facts = facts.plain()
 	}
 	e.Now, _ = s.text("now")
 	return e
+}
+
+// expect reads what an example is to give.
+func (s section) expect() string {
+	s.require("expect", `expect = "allow"`)
+	expect, ok := s.text("expect")
+	if known := []string{"allow", "refuse", "error"}; ok && !slices.Contains(known, expect) {
+		s.fault("expect", "%s is not one of %s%s", quote(expect), strings.Join(known, ", "), nearest.DidYouMean(expect, known))
+	}
+	return expect
+}
+
+// exampleSession reads who asks in an example.
+func (s section) exampleSession() map[string]string {
+	values := map[string]string{}
+	if session, ok := s.child("session", s.at("session")); ok {
+		for _, name := range session.node.keys {
+			session.namesSession(name, Ref{Space: SpaceSession, Name: name})
+			values[name] = session.sessionValue(name)
+		}
+	}
+	return values
 }
 
 // plain gives the section's values as they stand in the file. A float is a

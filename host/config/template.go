@@ -18,6 +18,7 @@ const (
 	SpaceArgs     Space = "args"     // the parsed arguments of the call
 	SpaceFacts    Space = "facts"    // what the host fetched for the rules: {facts.order.total}
 	SpaceValues   Space = "values"   // the values of the session's role
+	SpaceReply    Space = "reply"    // the final answer that a rule is about: {reply.order.order_id}
 	SpaceApproval Space = "approval" // the approval of a write: id, approver and time
 	SpaceRow      Space = "row"      // the row of an outbox that is delivered
 	SpaceEnv      Space = "env"      // the environment of the host; resolved at load
@@ -97,7 +98,7 @@ var reference = regexp.MustCompile(`^([a-z]+)\.([A-Za-z_][A-Za-z0-9_-]{0,63}(?:\
 
 // bareReference is a reference that lacks its braces. As literal text it would
 // match no row, or show a model the name of the value.
-var bareReference = regexp.MustCompile(`^(?:(?:session|args|values|approval|row|env)\.[A-Za-z_][A-Za-z0-9_-]{0,63}|facts\.[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63})?)$`)
+var bareReference = regexp.MustCompile(`^(?:(?:session|args|values|approval|row|env)\.[A-Za-z_][A-Za-z0-9_-]{0,63}|(?:facts|reply)\.[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63})?)$`)
 
 // template reads the string at key. A reference to a space that is not in
 // takes is a fault; so is a brace that belongs to no reference, and, where the
@@ -150,7 +151,7 @@ func cutReference(text string) (ref Ref, after string, ok bool) {
 func (s section) resolve(key string, ref Ref, takes []Space) (piece, bool) {
 	shown := quote(ref.String())
 	switch ref.Space {
-	case SpaceSession, SpaceArgs, SpaceEnv, SpaceFacts, SpaceValues, SpaceApproval, SpaceRow:
+	case SpaceSession, SpaceArgs, SpaceEnv, SpaceFacts, SpaceValues, SpaceReply, SpaceApproval, SpaceRow:
 	default:
 		s.fault(key, "%s names no value%s; a reference begins with session, args, facts, values, approval, row or env",
 			shown, nearest.DidYouMean(string(ref.Space), []string{"session", "args", "facts", "values", "approval", "row", "env"}))
@@ -160,7 +161,7 @@ func (s section) resolve(key string, ref Ref, takes []Space) (piece, bool) {
 		s.fault(key, "%s may not stand here; this key takes %s", shown, showSpaces(takes))
 		return piece{}, false
 	}
-	if strings.Contains(ref.Name, ".") && ref.Space != SpaceFacts {
+	if strings.Contains(ref.Name, ".") && ref.Space != SpaceFacts && ref.Space != SpaceReply {
 		s.fault(key, "%s names no value; only a column of a fact has two names, like {facts.order.total}", shown)
 		return piece{}, false
 	}

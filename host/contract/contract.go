@@ -168,21 +168,25 @@ func (l *loader) text(root strictjson.Value, key string, most int, needed bool) 
 	return s
 }
 
-// side checks and compiles one schema. envelope are names that it may not
-// use, because the host writes them around a result.
+// side checks and compiles one of the two schemas. envelope are names that it
+// may not use, because the host writes them around a result.
 func (l *loader) side(root strictjson.Value, key string, envelope []string) side {
 	schema, ok := root.Get(key)
 	if !ok {
 		l.fault("", "%s is missing", key)
 		return side{}
 	}
-	pointer := "/" + key
+	return l.schema(schema, "/"+key, key == "inputSchema", envelope)
+}
+
+// schema checks and compiles the schema at a pointer of the file.
+func (l *loader) schema(schema strictjson.Value, pointer string, input bool, envelope []string) side {
 	before := len(l.faults)
 	if kind, _ := schema.Get("type"); !isText(kind, "object") {
 		l.fault(pointer, `must be a schema with "type": "object"`)
 	}
 	w := &walker{
-		loader: l, root: schema, base: pointer, input: key == "inputSchema",
+		loader: l, root: schema, base: pointer, input: input,
 		planned: map[string]*plan{}, costs: map[string]int{},
 	}
 	p := w.top(schema)

@@ -54,15 +54,20 @@ func build(folder string) (g Guest, err error) {
 
 var header = regexp.MustCompile(`^\[\[?([^\]]*)\]`)
 
+// Replies is the name that OnlyTools takes to leave the forms of final answers.
+const Replies = "replies"
+
 // OnlyTools empties the lines of all tools but these in the text of a config,
-// so that every line keeps its number.
+// so that every line keeps its number. The forms of final answers go too, unless
+// Replies is among the names: they need their tools and their schemas.
 func OnlyTools(config string, names ...string) string {
 	lines, out := strings.Split(config, "\n"), false
 	for i, line := range lines {
 		if m := header.FindStringSubmatch(line); m != nil {
 			tool, isTool := strings.CutPrefix(m[1], "tools.")
 			tool, _, _ = strings.Cut(tool, ".")
-			out = isTool && !slices.Contains(names, tool)
+			out = isTool && !slices.Contains(names, tool) ||
+				strings.HasPrefix(m[1], "replies.") && !slices.Contains(names, Replies)
 		}
 		if out {
 			lines[i] = ""

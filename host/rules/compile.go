@@ -104,7 +104,7 @@ func (f function) declare() cel.EnvOption {
 func (e *Env) Compile(source string) (*Rule, []Fault) {
 	parsed, issues := e.env.Parse(source)
 	if issues.Err() != nil {
-		return nil, faultsOf(issues)
+		return nil, e.faultsOf(issues)
 	}
 	c := &compiler{Env: e, tree: parsed.NativeRep(), source: source, constants: map[string]ref.Val{}}
 	c.literals()
@@ -119,7 +119,7 @@ func (e *Env) Compile(source string) (*Rule, []Fault) {
 	}
 	checked, issues := env.Check(parsed)
 	if issues.Err() != nil {
-		return nil, faultsOf(issues)
+		return nil, e.faultsOf(issues)
 	}
 	c.tree = checked.NativeRep()
 	c.types()

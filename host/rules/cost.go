@@ -46,6 +46,11 @@ func product(sizes []uint64) uint64 {
 	return low
 }
 
+// twoScans is for a pattern, the last, that is searched in two texts.
+func twoScans(sizes []uint64) uint64 {
+	return cost.SafeAdd(product([]uint64{sizes[0], sizes[2]}), product([]uint64{sizes[1], sizes[2]}))
+}
+
 // sizeOf is how long a value is: characters, items, and 1 for what has no length.
 func sizeOf(v ref.Val) uint64 {
 	switch v := v.(type) {
@@ -148,7 +153,7 @@ func (e *estimator) costOf(overload string, sizes []uint64) uint64 {
 	if overload == overloads.Equals || overload == overloads.NotEquals {
 		of = shorter // at run time all equalities have one name
 	}
-	if of != nil && len(sizes) == 2 {
+	if of != nil {
 		return of(sizes)
 	}
 	return linear(sizes)

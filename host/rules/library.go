@@ -63,6 +63,8 @@ func library() []function {
 		{name: "size", overload: "size_text", args: of(text), result: numberType, run: size, like: "size(text)"},
 		{name: "size", overload: "text_size", member: true, args: of(text), result: numberType, run: size},
 		{name: "contains", overload: "text_contains", member: true, args: of(text, text), result: boolean, run: texts(strings.Contains), cost: product, like: `text.contains("part")`},
+		{name: "containsWord", overload: "text_contains_word", member: true, args: of(text, text), result: boolean, run: texts(containsWord), cost: product, like: `text.containsWord("LK-702219")`},
+		{name: "namesOnlyFrom", overload: "text_names_only_from", member: true, args: of(text, text, patternType), result: boolean, run: namesOnly, cost: twoScans, like: `text.namesOnlyFrom(text, "LK-[0-9]+")`},
 		{name: "startsWith", overload: "text_starts_with", member: true, args: of(text, text), result: boolean, run: texts(strings.HasPrefix), cost: shorter, like: `text.startsWith("LK-")`},
 		{name: "endsWith", overload: "text_ends_with", member: true, args: of(text, text), result: boolean, run: texts(strings.HasSuffix), cost: shorter, like: `text.endsWith("@larkfield.example")`},
 		{name: "matches", overload: "text_matches", member: true, args: of(text, patternType), result: boolean, run: matches, cost: product, like: `text.matches("^[A-Z]+$")`},
@@ -196,6 +198,10 @@ func texts(op func(a, b string) bool) func([]ref.Val) ref.Val {
 func matches(args []ref.Val) ref.Val {
 	pattern := args[1].Value().(*regexp.Regexp)
 	return types.Bool(pattern.MatchString(string(args[0].(types.String))))
+}
+
+func namesOnly(args []ref.Val) ref.Val {
+	return types.Bool(namesOnlyFrom(string(args[0].(types.String)), string(args[1].(types.String)), args[2].Value().(*regexp.Regexp)))
 }
 
 // letters moves the ASCII letters from first to last by an offset.

@@ -101,6 +101,11 @@ func (c *compiler) literalCall(e ast.Expr) {
 		c.literal(e, Duration, DurationValue(d), err)
 	case call.IsMemberFunction() && name == "matches":
 		c.pattern(last, text)
+	case call.IsMemberFunction() && name == "namesOnlyFrom":
+		if parsed, err := syntax.Parse(text, syntax.Perl); err == nil && shortestMatch(parsed) == 0 {
+			c.fault(last, "a pattern that finds nothing at all names nothing; let it find a character at least")
+		}
+		c.pattern(last, text)
 	case call.IsMemberFunction() && (name == "getHours" || name == "getDayOfWeek"), len(args) == 2 && name == "date":
 		c.zone(last, text)
 	}
@@ -126,6 +131,34 @@ func (c *compiler) pattern(e ast.Expr, text string) {
 		c.fault(e, "no pattern: %v", err)
 	default:
 		c.opaque(e, patternType, p, patternSize(text))
+	}
+}
+
+// shortestMatch is how many characters a pattern takes at least.
+func shortestMatch(re *syntax.Regexp) int {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return len(re.Rune)
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return 1
+	case syntax.OpCapture, syntax.OpPlus:
+		return shortestMatch(re.Sub[0])
+	case syntax.OpRepeat:
+		return re.Min * shortestMatch(re.Sub[0])
+	case syntax.OpConcat:
+		sum := 0
+		for _, sub := range re.Sub {
+			sum += shortestMatch(sub)
+		}
+		return sum
+	case syntax.OpAlternate:
+		least := math.MaxInt
+		for _, sub := range re.Sub {
+			least = min(least, shortestMatch(sub))
+		}
+		return least
+	default: // what can be left out, or stands between characters
+		return 0
 	}
 }
 

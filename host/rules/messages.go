@@ -16,23 +16,23 @@ import (
 
 // faultsOf gives what they found. Of the errors of syntax the first is told: the
 // others follow from it.
-func faultsOf(issues *cel.Issues) []Fault {
+func (e *Env) faultsOf(issues *cel.Issues) []Fault {
 	var out []Fault
 	syntax := false
-	for _, e := range issues.Errors() {
-		text, isSyntax := strings.CutPrefix(e.Message, "Syntax error: ")
+	for _, found := range issues.Errors() {
+		text, isSyntax := strings.CutPrefix(found.Message, "Syntax error: ")
 		if isSyntax && syntax {
 			continue
 		}
 		if syntax = syntax || isSyntax; isSyntax {
 			text = syntaxMessage(text)
 		} else {
-			text = checkMessage(text)
+			text = e.checkMessage(text)
 		}
 		if wrong, ok := macroMessage(text); ok {
-			return []Fault{{Line: e.Location.Line(), Column: e.Location.Column() + 1, Text: wrong}}
+			return []Fault{{Line: found.Location.Line(), Column: found.Location.Column() + 1, Text: wrong}}
 		}
-		fault := Fault{Line: e.Location.Line(), Column: e.Location.Column() + 1, Text: text}
+		fault := Fault{Line: found.Location.Line(), Column: found.Location.Column() + 1, Text: text}
 		if !slices.Contains(out, fault) {
 			out = append(out, fault)
 		}
@@ -74,13 +74,13 @@ func syntaxMessage(text string) string {
 }
 
 // checkMessage says what the checker found.
-func checkMessage(text string) string {
+func (e *Env) checkMessage(text string) string {
 	text, _, _ = strings.Cut(text, " (in container")
 	if m := noOverload.FindStringSubmatch(text); m != nil {
 		return takesNot(m[1], m[2])
 	}
 	if m := undeclared.FindStringSubmatch(text); m != nil {
-		return nothingOf(m[1])
+		return e.nothingOf(m[1])
 	}
 	if m := undefined.FindStringSubmatch(text); m != nil {
 		return fmt.Sprintf("there is no field %q", m[1])
@@ -234,20 +234,22 @@ func remedy(name string, types []string) string {
 }
 
 // nothingOf says of a name that it is nothing, and what might be meant.
-func nothingOf(name string) string {
+func (e *Env) nothingOf(name string) string {
+	vars := Type{Fields: e.vars}.Names()
+	if slices.Contains(vars, name) {
+		return "a rule makes no maps and no objects"
+	}
 	switch name {
 	case "int", "uint", "double", "string", "bool", "bytes", "dyn", "type":
 		return fmt.Sprintf("there is no %s: nothing is converted, and every number is a number", name)
 	case "_[_]":
 		return "there is no index; ask a list by all, exists, exists_one or sum"
-	case "args", "session", "values", "facts", "now":
-		return "a rule makes no maps and no objects"
 	}
-	known := []string{"args", "session", "values", "facts", "now", "has", "all", "exists", "exists_one", "timestamp", "duration"}
+	known := append(vars, "has", "all", "exists", "exists_one", "timestamp", "duration")
 	for _, f := range library() {
 		if f.name[0] >= 'a' && !slices.Contains(known, f.name) {
 			known = append(known, f.name)
 		}
 	}
-	return fmt.Sprintf("there is no %q%s; a rule sees args, session, values, facts and now, and the functions of docs/rules.md", name, nearest.DidYouMean(name, known))
+	return fmt.Sprintf("there is no %q%s; a rule sees %s, and the functions of docs/rules.md", name, nearest.DidYouMean(name, known), strings.Join(vars, ", "))
 }

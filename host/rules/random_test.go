@@ -47,10 +47,13 @@ func (w *writer) boolean(room int) string {
 		func(room int) string { return "!" + w.boolean(room) },
 		func(room int) string { return w.choice(w.boolean, room) },
 		func(room int) string {
-			return w.text(room) + "." + w.pick("contains", "startsWith", "endsWith") + "(" + w.text(room) + ")"
+			return w.text(room) + "." + w.pick("contains", "containsWord", "startsWith", "endsWith") + "(" + w.text(room) + ")"
 		},
 		func(room int) string {
 			return w.text(room) + ".matches(" + w.pick(`"^[A-Z]{2}-[0-9]+$"`, `"(a|b)*c"`, `"é+$"`, `""`) + ")"
+		},
+		func(room int) string {
+			return w.text(room) + ".namesOnlyFrom(" + w.text(room) + ", " + w.pick(`"[A-Z]{2}-[0-9]+"`, `"é+"`) + ")"
 		},
 		func(room int) string { return "(" + w.text(room) + " in " + w.textList(room) + ")" },
 		func(room int) string {

@@ -54,6 +54,19 @@ func ObjectValue(t Type, get func(field string) (Value, error)) Value {
 	return Value{&object{name: t.Name, lacks: t.Lacks, member: get}}
 }
 
+// ListValue is a list of values of one type. One that is absent makes it a list
+// that cannot be read.
+func ListValue(items []Value) Value {
+	list := make([]ref.Val, 0, len(items))
+	for i, item := range items {
+		if item.Absent() {
+			return Value{types.NewErr("item %d has no value", i)}
+		}
+		list = append(list, item.v)
+	}
+	return Value{types.NewRefValList(types.DefaultTypeAdapter, list)}
+}
+
 // FromJSON takes a JSON value for one of the type. null is an absent value. The
 // error says what does not fit and never quotes the value.
 func FromJSON(t Type, v strictjson.Value) (Value, error) {

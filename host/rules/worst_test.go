@@ -44,6 +44,8 @@ func heavyRules() map[string]string {
 		"pattern":   `args.long.matches("(a|aa|aaa|b){8}c$")`,
 		"backtrack": `args.long.matches("(a*)*(a*)*(a*)*(a*)*b$")`,
 		"part":      `!args.word.contains("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac")`,
+		"word":      repeat(`!args.long.containsWord("a")`, " && ", 9),
+		"names":     repeat(`args.long.namesOnlyFrom(args.long, "[ab]|(c*)*d")`, " && ", 3),
 		"lower":     repeat(`args.long.lowerAscii() != ""`, " && ", 40),
 		"texts":     `args.texts.all(t, ` + repeat(`t.lowerAscii().upperAscii() != "x"`, " && ", 2) + `)`,
 		"in":        "args.n.all(x, x in [" + repeat("0", ", ", 70) + "])",
