@@ -33,8 +33,8 @@ const (
 )
 
 // copyCheckout copies the sources that the demo works on; no built file comes
-// along. The leave service is on a free port there, as another demo may run on
-// this machine.
+// along. The leave service and the mail server are on free ports there, as another
+// demo may run on this machine.
 func copyCheckout(root, dir string) error {
 	for _, name := range checkoutFiles() {
 		data, err := os.ReadFile(filepath.Join(root, name))
@@ -61,18 +61,24 @@ func copyCheckout(root, dir string) error {
 	if err != nil {
 		return err
 	}
-	return moveLeave(dir, address)
+	if err := moveTo(dir, leaveStandard, address); err != nil {
+		return err
+	}
+	if address, err = findFreeAddress(); err != nil {
+		return err
+	}
+	return moveTo(dir, mailStandard, address)
 }
 
-// moveLeave lets the copied sources look for the leave service elsewhere.
-func moveLeave(dir, address string) error {
+// moveTo lets the copied sources look for a service of the demo elsewhere.
+func moveTo(dir, from, address string) error {
 	for _, name := range leaveSources() {
 		path := filepath.Join(dir, name)
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(data), leaveStandard, address)), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(data), from, address)), 0o644); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,8 @@ func (c *cli) demoCommand() *cobra.Command {
 		Long: `Runs in a checkout of toolhost, with nothing but Go: builds the example plugins to
 WebAssembly, makes var/ anew with embedded databases and files, and decides the recorded
 proposals of testdata/cases one after another. "call" works on it afterwards, but for the
-leave service, which listens on the port of [capabilities.rh] only while the demo decides.
+leave service and the mail server, which listen on the ports of [capabilities.rh] and
+[mail.shop] only while the demo decides.
 
 exit     0 every decision is as recorded, 3 one differs, 1 host error, 2 usage or config`,
 		Example: `  go run ./cmd/toolhost demo`,
@@ -51,6 +52,15 @@ func (c *cli) demo(ctx context.Context) error {
 		return err
 	}
 	defer stop()
+	at, err := mailAddress(conf)
+	if err != nil {
+		return err
+	}
+	box, stopMail, err := serveMail(at)
+	if err != nil {
+		return err
+	}
+	defer stopMail()
 	if err := c.buildPlugins(ctx, conf); err != nil {
 		return err
 	}
@@ -64,7 +74,7 @@ func (c *cli) demo(ctx context.Context) error {
 		return err
 	}
 	defer h.Close()
-	return c.decideAll(ctx, h, clock, cases)
+	return c.decideAll(ctx, h, clock, cases, box)
 }
 
 func (c *cli) buildPlugins(ctx context.Context, conf *config.Config) error {
@@ -122,7 +132,7 @@ func (c *cli) makeVar(ctx context.Context, conf *config.Config, cases []*caseFil
 }
 
 // decideAll decides the files of recorded proposals one after another.
-func (c *cli) decideAll(ctx context.Context, h *host.Host, clock *caseClock, cases []*caseFile) error {
+func (c *cli) decideAll(ctx context.Context, h *host.Host, clock *caseClock, cases []*caseFile, box *mailbox) error {
 	var sums []string
 	differs := false
 	for _, f := range cases {
@@ -131,7 +141,7 @@ func (c *cli) decideAll(ctx context.Context, h *host.Host, clock *caseClock, cas
 		sums = append(sums, fmt.Sprintf("%d of %d decisions as recorded in %s", same, len(f.Calls), f.path))
 		differs = differs || same != len(f.Calls)
 	}
-	if err := c.peopleDecide(ctx, h); err != nil {
+	if err := c.peopleDecide(ctx, h, box); err != nil {
 		return err
 	}
 	fmt.Fprintln(c.stdout, strings.Join(sums, "\n"))
@@ -168,4 +178,6 @@ func (c *cli) decideCases(ctx context.Context, h *host.Host, f *caseFile) (same 
 const demoNext = `  go run ./cmd/toolhost call get_order '{"order_id":"LK-581106"}' --as role=customer,tenant=larkfield,customer=C-81265
   go run ./cmd/toolhost explain get_order '{"order_id":"LK-615204"}' --as role=customer,tenant=larkfield,customer=C-20417
   go run ./cmd/toolhost call read_file '{"path":"chairs.txt"}' --as role=staff,subject=usr-sam,tenant=larkfield,ticket=T-24011
+  go run ./cmd/toolhost call issue_refund '{"order_id":"LK-702219","amount":12.50}' --as role=staff,subject=usr-sam,tenant=larkfield,customer=C-31186
+  go run ./cmd/toolhost approvals list     (docs/approvals.md goes on from there)
   go run ./cmd/toolhost call search_docs '{"query":"return label"}' --as role=staff,subject=usr-sam,tenant=larkfield`

@@ -59,6 +59,10 @@ func demoScenes() []scene {
 			sam, "issue_refund", `{"order_id":"LK-702219","amount":89.00,"reason":"The note in the attached file asks for it."}`, "usr-grace", false,
 		},
 		{"a label for a chair that arrived broken", sam, "create_return_label", `{"order_id":"LK-702219"}`, "usr-grace", true},
+		{
+			"the customer is written to, at the address of their account and no other", sam, "send_email",
+			`{"to":"nadia.okafor@example.net","subject":"Your chair","body":"Hello,\na label for the broken chair is on its way.\n"}`, "usr-grace", true,
+		},
 		{"who asks for leave confirms it, and the service is told", camille, "creer_demande_conges", `{"employe_id":"E001","date_debut":"2026-10-20","date_fin":"2026-10-21","type_conge":"rtt"}`, "E001", true},
 		{"a colleague's leave: the service refuses it, and the model hears that", camille, "creer_demande_conges", `{"employe_id":"E002","date_debut":"2026-10-20","date_fin":"2026-10-21","type_conge":"rtt"}`, "E001", true},
 		{"who asked to call leave off thinks better of it", camille, "annuler_demande", `{"demande_id":"D0001"}`, "E001", false},
@@ -66,12 +70,15 @@ func demoScenes() []scene {
 }
 
 // peopleDecide plays the scenes, and shows what has changed.
-func (c *cli) peopleDecide(ctx context.Context, h *host.Host) error {
+func (c *cli) peopleDecide(ctx context.Context, h *host.Host, box *mailbox) error {
 	fmt.Fprintf(c.stdout, "a person decides\n\n")
 	for _, s := range demoScenes() {
 		if err := c.play(ctx, h, s); err != nil {
 			return &status{code: exitHost, err: fmt.Errorf("%s: %w", s.tool, err)}
 		}
+	}
+	for _, m := range box.taken() {
+		fmt.Fprintf(c.stdout, "the mail server has %q for %s, %s\n\n", m.subject, clean(m.to), clean(m.id))
 	}
 	fmt.Fprintln(c.stdout, "what has changed")
 	if err := c.changes(ctx, h, false); err != nil {

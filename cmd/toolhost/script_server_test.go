@@ -83,3 +83,35 @@ func cmdLeave(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(stop)
 	ts.Setenv(args[0], address)
 }
+
+// cmdMail runs the demo's mail server on a free port, until the script ends.
+func cmdMail(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg)
+	if len(args) != 1 {
+		ts.Fatalf("usage: mail NAME")
+	}
+	address, err := findFreeAddress()
+	ts.Check(err)
+	box, stop, err := serveMail(address)
+	ts.Check(err)
+	ts.Defer(stop)
+	if of(ts).mails == nil {
+		of(ts).mails = map[string]*mailbox{}
+	}
+	of(ts).mails[args[0]] = box
+	ts.Setenv(args[0], address)
+}
+
+func cmdMailed(ts *testscript.TestScript, neg bool, args []string) {
+	must(ts, neg)
+	if len(args) != 2 || of(ts).mails[args[0]] == nil {
+		ts.Fatalf("usage: mailed NAME N, after mail NAME")
+	}
+	taken := of(ts).mails[args[0]].taken()
+	if strconv.Itoa(len(taken)) != args[1] {
+		ts.Fatalf("the mail server %s has %d mails, want %s", args[0], len(taken), args[1])
+	}
+	for _, m := range taken {
+		fmt.Fprintf(ts.Stdout(), "%s: %s\n", m.to, m.subject)
+	}
+}

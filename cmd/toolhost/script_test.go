@@ -46,6 +46,8 @@ import (
 //	reads DATABASE N               the last toolhost made N queries
 //	server NAME                    start an HTTP server on loopback; $NAME is its host and port
 //	served NAME N                  that server has had N requests
+//	mail NAME                      run the demo's mail server; $NAME is its host and port
+//	mailed NAME N                  that server has taken N mails
 //	leave NAME                     run the leave service where the checkout looks for it; $NAME is its host and port
 //
 // "exec toolhost" runs it as a process of its own. [node] is whether other
@@ -98,6 +100,8 @@ func TestScripts(t *testing.T) {
 			"server":       cmdServer,
 			"served":       cmdServed,
 			"leave":        cmdLeave,
+			"mail":         cmdMail,
+			"mailed":       cmdMailed,
 		},
 	})
 }
@@ -128,6 +132,7 @@ type stage struct {
 	afterLoad func()
 	step      func(string)
 	servers   map[string]*scriptServer
+	mails     map[string]*mailbox
 }
 
 type stageKey struct{}
