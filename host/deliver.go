@@ -132,7 +132,7 @@ func (h *Host) deliverOne(ctx context.Context, approvals *state.Approvals) (Deli
 	wasSending := a.Delivery == state.Sending // by somebody who is gone
 	a.Tries++
 	d := Delivered{Approval: a.ID, Tool: a.Tool, Tries: a.Tries}
-	attempt := h.try(ctx, a, wasSending)
+	attempt := h.try(context.WithoutCancel(ctx), a, wasSending) // a worker that stops ends what it has begun: a mail that is cut is not known
 	d.End, d.Status, d.Reason = attempt.End, attempt.Status, attempt.Reason
 	sent := h.after(a, attempt)
 	d.State, d.Next = sent.Delivery, sent.Next
