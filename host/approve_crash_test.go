@@ -203,8 +203,6 @@ func (c *child) goesOn(t testing.TB) {
 	}
 }
 
-const fiveBack = "LK-500000|5.00|larkfield|usr-grace"
-
 // A process is killed at each step between a person's yes and its end. Whoever
 // looks next finds the approval where it really stands, a second yes writes
 // nothing more, and no row is there of which the log does not know.
@@ -306,7 +304,7 @@ func TestKilledWhileProposing(t *testing.T) {
 			id, digest, _ := strings.Cut(ids[0], "|")
 			list, err := h.Approvals(t.Context())
 			if err != nil || len(list) != 0 {
-				t.Errorf("what nobody has recorded is shown: %v, %v", list, err)
+				t.Errorf("%d that nobody has recorded are shown, %v", len(list), err)
 			}
 			o, _ := h.Approve(t.Context(), approver(t, h, "usr-grace"), id, digest)
 			wantOutcome(t, o, "refused: not_waiting (approval)")

@@ -186,6 +186,8 @@ func (d *writingDesk) rows(t testing.TB, file, query string) []string {
 	return out
 }
 
+const fiveBack = "LK-500000|5.00|larkfield|usr-grace"
+
 const refundRows = "SELECT order_id, amount, tenant, approved_by FROM refunds ORDER BY order_id, amount"
 
 func (d *writingDesk) wantRows(t testing.TB, want ...string) {
