@@ -18,12 +18,13 @@ import (
 //
 //	check      who approves, and that what they saw still comes out of gates 1 to 4
 //	claim      waiting -> approved, by one of all who try
-//	record     who approved what
+//	record     who approved what; they still may, and gates 1 to 4 agree once more
 //	begin      approved -> running, recorded as a call that starts
 //	plugin     gate 6; what it asks of the outbox is noted and not written
 //	result     gate 7
 //	write      in one transaction of the outbox's database: the approval is still
-//	           ours, gates 2 and 3 agree on what they read there, the row goes in
+//	           ours, who approves still may, gates 2 and 3 agree on what they read
+//	           there, the row goes in
 //	end        running -> done, or failed, or unknown
 
 // reached is called between the steps, where a test wants to stop there.
@@ -52,7 +53,11 @@ func (d *decision) carryOut(ctx context.Context) ([]byte, error) {
 		return nil, d.giveBack(err)
 	}
 	d.host.reached("recorded")
-	// Once more, after the yes is ours: what was shown can have changed meanwhile.
+	// Once more, after the yes is ours: who says it can have lost their role
+	// meanwhile, and what was shown can have changed.
+	if err := d.mayDecide(ctx, false); err != nil {
+		return nil, d.release(err)
+	}
 	d.trail.answers = nil
 	b, err := d.asShown(ctx, d.trail, d.rec)
 	if err != nil {
@@ -231,9 +236,12 @@ func (d *decision) write(ctx context.Context, b bounded) error {
 
 var errChanged = errors.New("what is shown has changed")
 
-// decideAgain asks the caller gate and the rules once more, within the
-// transaction that writes.
+// decideAgain asks whether the approver still may, the caller gate and the rules
+// once more, within the transaction that writes.
 func (d *decision) decideAgain(ctx context.Context, b bounded) (*shown, error) {
+	if err := d.mayDecide(ctx, false); err != nil {
+		return nil, err
+	}
 	quiet := b.checked
 	quiet.trail = &trail{}
 	a, err := d.host.checkCaller(ctx, quiet)

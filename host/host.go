@@ -150,7 +150,10 @@ func (h *Host) end(ctx context.Context, p Proposal, rec *Record, t *trail, resul
 		}
 	}
 	o = h.close(ctx, rec, t, o, err, p)
-	if late := h.recorded(err); late != nil && o.State == Pending {
+	if o.State != Pending { // nor does what could not be recorded wait
+		return o
+	}
+	if late := h.recorded(err); late != nil {
 		o = h.ending(ctx, rec, o, late)
 		t.no(o)
 	}
