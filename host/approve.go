@@ -167,23 +167,19 @@ func (h *Host) Approval(ctx context.Context, id string) (Approval, error) {
 		kept, err := approvals.Get(id)
 		return h.view(kept), err
 	}
-	all, err := approvals.List()
-	if err != nil {
-		return Approval{}, err
-	}
-	var found []state.Approval
-	for _, a := range all {
-		if len(id) >= minPrefix && strings.HasPrefix(a.ID, id) {
-			found = append(found, a)
-		}
-	}
-	switch len(found) {
-	case 0:
+	if len(id) < minPrefix {
 		return Approval{}, state.ErrNoApproval
-	case 1:
-		return h.view(found[0]), nil
 	}
-	return Approval{}, ErrSeveral
+	found, err := approvals.Beginning(id)
+	switch {
+	case err != nil:
+		return Approval{}, err
+	case len(found) == 0:
+		return Approval{}, state.ErrNoApproval
+	case len(found) > 1:
+		return Approval{}, ErrSeveral
+	}
+	return h.view(found[0]), nil
 }
 
 // A decision is one person's word on one approval, while it is carried out.

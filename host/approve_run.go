@@ -63,7 +63,7 @@ func (d *decision) carryOut(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.writes.Begin(d.kept.ID, d.token, d.rec.CallID, b.tool.holdFor()); err != nil {
+	if err := d.writes.Begin(d.kept.ID, d.token, d.rec.CallID, b.outbox.place, b.tool.holdFor()); err != nil {
 		return nil, refusedApproval(codeNotWaiting, "it took too long, or was settled by somebody else: %v", err)
 	}
 	d.run = d.rec.CallID

@@ -69,12 +69,12 @@ const codeInterrupted = "interrupted"
 
 func (h *Host) settleOne(ctx context.Context, approvals *state.Approvals, a state.Approval) error {
 	gone := state.Ended{State: state.Failed, Code: codeInterrupted}
-	o := h.outboxOf(a.Tool)
-	if o == nil { // nobody can ask any more
-		return h.settled(approvals, a, state.Ended{State: state.Unknown, Code: codeUnknownEnd})
-	}
 	if a.State == state.Approved { // it never began
 		return h.settled(approvals, a, gone)
+	}
+	o := h.outboxOf(a.Tool)
+	if o == nil || o.place != a.Place { // nobody knows where to look
+		return h.settled(approvals, a, state.Ended{State: state.Unknown, Code: codeUnknownEnd})
 	}
 	return o.outbox.Settle(ctx, a.ID, func(there bool) error {
 		if there {

@@ -16,6 +16,7 @@ import (
 type outboxGrant struct {
 	name   string // of the capability
 	table  string // database and table, as they are shown
+	place  string // digest of where a row is found: the database's address, the table, the key
 	config *config.Outbox
 	outbox *capabilities.Outbox
 	by     *fetchGrant  // of a delivery to a webhook; nil: another, or none
@@ -28,6 +29,7 @@ type outboxGrant struct {
 func (l *loader) newOutboxGrant(c *config.Capability) *outboxGrant {
 	o := c.Outbox
 	g := &outboxGrant{name: c.Name, table: o.Database + "." + o.Table, config: o, outbox: l.outboxes[c.Name]}
+	g.place = digestOf(canonical([]string{l.host.databaseShown(o.Database), o.Table, o.Key}))
 	if o.Deliver == nil {
 		return g
 	}

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -35,6 +36,7 @@ CREATE TABLE IF NOT EXISTS approval (
 	approver  TEXT NOT NULL DEFAULT '',
 	ended     INTEGER NOT NULL DEFAULT 0,
 	run       TEXT NOT NULL DEFAULT '',  -- the call that ran it
+	place     TEXT NOT NULL DEFAULT '',  -- where that call was to write
 	code      TEXT NOT NULL DEFAULT '',
 	result    BLOB,                 -- JSON: the plugin's
 	token     TEXT NOT NULL DEFAULT '',  -- who holds it
@@ -90,6 +92,7 @@ type Approval struct {
 	Approver string
 	Ended    time.Time
 	Run      string
+	Place    string // where Run was to write
 	Code     string
 	Result   []byte
 	Delivery DeliveryState
@@ -159,14 +162,14 @@ func ignoreDone(err error) error {
 	return err
 }
 
-const approvalColumns = "id, state, tool, digest, content, call, asked, expires, decided, approver, ended, run, code, result, delivery, tries, next, status"
+const approvalColumns = "id, state, tool, digest, content, call, asked, expires, decided, approver, ended, run, place, code, result, delivery, tries, next, status"
 
 type scanner interface{ Scan(into ...any) error }
 
 func scanApproval(row scanner) (Approval, error) {
 	var a Approval
 	var asked, expires, decided, ended, next int64
-	err := row.Scan(&a.ID, &a.State, &a.Tool, &a.Digest, &a.Content, &a.Call, &asked, &expires, &decided, &a.Approver, &ended, &a.Run, &a.Code, &a.Result,
+	err := row.Scan(&a.ID, &a.State, &a.Tool, &a.Digest, &a.Content, &a.Call, &asked, &expires, &decided, &a.Approver, &ended, &a.Run, &a.Place, &a.Code, &a.Result,
 		&a.Delivery, &a.Tries, &next, &a.Status)
 	a.Asked, a.Expires, a.Decided, a.Ended, a.Next = timeOf(asked), timeOf(expires), timeOf(decided), timeOf(ended), timeOf(next)
 	return a, err
@@ -290,24 +293,35 @@ func (a *Approvals) List(states ...ApprovalState) (list []Approval, err error) {
 		if err := expire(tx, a.now()); err != nil {
 			return err
 		}
-		list, err = a.find(tx, "recorded = 1 ORDER BY asked, id")
+		where, args := "recorded = 1", []any(nil)
+		for _, s := range states {
+			args = append(args, s)
+		}
+		if len(args) > 0 {
+			where += " AND state IN (?" + strings.Repeat(", ?", len(args)-1) + ")"
+		}
+		list, err = a.find(tx, where+" ORDER BY asked, id", args...)
 		return err
 	})
 	if err != nil {
 		return nil, a.wrap(err)
 	}
-	if len(states) == 0 {
-		return list, nil
-	}
-	var out []Approval
-	for _, one := range list {
-		for _, s := range states {
-			if one.State == s {
-				out = append(out, one)
-			}
+	return list, nil
+}
+
+// Beginning gives those whose id begins so, two at most: more than one is no name.
+func (a *Approvals) Beginning(id string) (list []Approval, err error) {
+	err = a.do(func(tx *sql.Tx) error {
+		if err := expire(tx, a.now()); err != nil {
+			return err
 		}
+		list, err = a.find(tx, "recorded = 1 AND id >= ?1 AND substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 2", id)
+		return err
+	})
+	if err != nil {
+		return nil, a.wrap(err)
 	}
-	return out, nil
+	return list, nil
 }
 
 func (a *Approvals) find(tx *sql.Tx, where string, args ...any) (list []Approval, err error) {

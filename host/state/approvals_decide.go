@@ -39,11 +39,12 @@ func (a *Approvals) Decide(id, digest string, to ApprovalState, approver, token 
 	return nil
 }
 
-// Begin says that the plugin is started now, by the call that runs it.
-func (a *Approvals) Begin(id, token, run string, hold time.Duration) error {
+// Begin says that the plugin is started now, by the call that runs it, whose row
+// is to be written at that place.
+func (a *Approvals) Begin(id, token, run, place string, hold time.Duration) error {
 	now := a.now()
-	return a.change("UPDATE approval SET state = ?, run = ?, until = ? WHERE id = ? AND state = ? AND token = ? AND until > ?",
-		Running, run, now+hold.Microseconds(), id, Approved, token, now)
+	return a.change("UPDATE approval SET state = ?, run = ?, place = ?, until = ? WHERE id = ? AND state = ? AND token = ? AND until > ?",
+		Running, run, place, now+hold.Microseconds(), id, Approved, token, now)
 }
 
 // Holds tells whether the approval still runs under the token.
