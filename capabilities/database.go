@@ -156,14 +156,15 @@ func (d *Database) guestRows(ctx context.Context, query string, args []any) (*sq
 
 // A tableColumn is what the schema says of a column.
 type tableColumn struct {
-	declared string // upper case, as SQLite's affinity rules read it
-	notNull  bool
-	pk       int
+	declared  string // upper case, as SQLite's affinity rules read it
+	notNull   bool
+	pk        int
+	generated bool // by the table itself
 }
 
 // columns reads a table's columns; there are none where there is no such table.
 func (d *Database) columns(ctx context.Context, table string) (map[string]tableColumn, error) {
-	rows, err := d.db.QueryContext(ctx, `SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?)`, table)
+	rows, err := d.db.QueryContext(ctx, `SELECT name, type, "notnull", pk, hidden > 1 FROM pragma_table_xinfo(?)`, table)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +173,7 @@ func (d *Database) columns(ctx context.Context, table string) (map[string]tableC
 	for rows.Next() {
 		var name string
 		var c tableColumn
-		if err := rows.Scan(&name, &c.declared, &c.notNull, &c.pk); err != nil {
+		if err := rows.Scan(&name, &c.declared, &c.notNull, &c.pk, &c.generated); err != nil {
 			return nil, err
 		}
 		c.declared = strings.ToUpper(c.declared)

@@ -57,6 +57,9 @@ func OpenOutbox(ctx context.Context, db *Database, c OutboxConfig) (*Outbox, []F
 	for i := range faults {
 		faults[i].Key = "row"
 	}
+	for _, name := range c.Columns {
+		faults = append(faults, heldExactly(name, table[name], o.types[name])...)
+	}
 	if key, ok := table[c.Key]; ok {
 		switch unique, err := db.unique(ctx, c.Table, c.Key, key); {
 		case err != nil:
@@ -78,6 +81,17 @@ func OpenOutbox(ctx context.Context, db *Database, c OutboxConfig) (*Outbox, []F
 		return nil, faults
 	}
 	return o, nil
+}
+
+// heldExactly tells of a column that would not keep what is written into it.
+func heldExactly(name string, column tableColumn, t ColumnType) []Fault {
+	switch {
+	case column.generated:
+		return []Fault{{"row", fmt.Sprintf("column %q is generated: the table makes what stands in it", name)}}
+	case t.Name == "decimal" && affinity(column.declared) != "TEXT":
+		return []Fault{{"row", fmt.Sprintf("column %q has type decimal and is declared %q, which makes a float of 5.05; declare it TEXT, or give it the type minor(2)", name, column.declared)}}
+	}
+	return nil
 }
 
 // Types gives the types of the row's columns.

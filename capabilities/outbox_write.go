@@ -42,8 +42,36 @@ func (o *Outbox) Write(ctx context.Context, id string, row []any, allow func(ctx
 		if _, err := conn.ExecContext(ctx, o.insert, row...); err != nil {
 			return fmt.Errorf("the row cannot be written: %w", err)
 		}
-		return nil
+		return o.asWritten(ctx, id, row)
 	})
+}
+
+// asWritten reads the row again in the transaction that has added it: a trigger,
+// or the affinity of a column, can have made something else of it, or nothing.
+func (o *Outbox) asWritten(ctx context.Context, id string, row []any) error {
+	values, into := o.values()
+	err := o.lookup.Row(ctx, []any{id}, into)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("table %q does not keep the row", o.c.Table)
+	case err != nil:
+		return fmt.Errorf("table %q cannot be read: %w", o.c.Table, err)
+	}
+	for i, name := range o.c.Columns {
+		if values[i] != row[i] {
+			return fmt.Errorf("table %q keeps something else in column %q than what was approved", o.c.Table, name)
+		}
+	}
+	return nil
+}
+
+// values is room for a row as it is stored.
+func (o *Outbox) values() (values, into []any) {
+	values, into = make([]any, len(o.c.Columns)), make([]any, len(o.c.Columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	return values, into
 }
 
 // Settle says whether the row of an approval is there, while nobody can write
@@ -72,7 +100,15 @@ func (o *Outbox) locked(ctx context.Context, do func(ctx context.Context, conn *
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return fmt.Errorf("database %q cannot be written: %w", o.db.Name, err)
 	}
-	if err := do(within(ctx, o.db, conn), conn); err != nil {
+	returned := false
+	defer func() {
+		if !returned { // it has panicked, and must not leave the database locked
+			_ = rollback(conn)
+		}
+	}()
+	err = do(within(ctx, o.db, conn), conn)
+	returned = true
+	if err != nil {
 		return errors.Join(err, rollback(conn))
 	}
 	_, err = conn.ExecContext(ctx, "COMMIT")
@@ -109,10 +145,7 @@ const maxRow = 1 << 20
 
 // Read gives the row of an approval as a JSON object; no value where there is none.
 func (o *Outbox) Read(ctx context.Context, id string) (strictjson.Value, error) {
-	values, into := make([]any, len(o.c.Columns)), make([]any, len(o.c.Columns))
-	for i := range values {
-		into[i] = &values[i]
-	}
+	values, into := o.values()
 	err := o.lookup.Row(ctx, []any{id}, into)
 	if errors.Is(err, sql.ErrNoRows) {
 		return strictjson.Value{}, nil
@@ -128,12 +161,14 @@ func (o *Outbox) Read(ctx context.Context, id string) (strictjson.Value, error) 
 	return strictjson.Read(text, strictjson.Default(len(text)))
 }
 
+// insertSQL adds a row. OR ABORT: a table's own ON CONFLICT could leave it out, or
+// another row.
 func (o *Outbox) insertSQL() string {
 	names, places := make([]string, len(o.c.Columns)), make([]string, len(o.c.Columns))
 	for i, name := range o.c.Columns {
 		names[i], places[i] = quote(name), fmt.Sprintf("?%d", i+1)
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", quote(o.c.Table), strings.Join(names, ", "), strings.Join(places, ", "))
+	return fmt.Sprintf("INSERT OR ABORT INTO %s (%s) VALUES (%s)", quote(o.c.Table), strings.Join(names, ", "), strings.Join(places, ", "))
 }
 
 // lookupSQL gives the stored values. "+": no declared type, so that a date

@@ -73,14 +73,15 @@ func newWritingDesk(t testing.TB, config string, plugins ...string) *writingDesk
 	d := &writingDesk{desk: newDesk(t, config), closed: map[*Host]bool{}}
 	d.notices(t)
 	for _, name := range plugins {
-		if tool, other, replaced := strings.Cut(name, "="); replaced {
-			d.plugin(t, other)
-			if err := os.Rename(d.path("plugins/"+other), d.path("plugins/"+tool)); err != nil {
+		tool, other, replaced := strings.Cut(name, "=")
+		d.plugin(t, tool)
+		if replaced {
+			guest, err := hosttest.Build("..", other)
+			if err != nil {
 				t.Fatal(err)
 			}
-			continue
+			d.write(t, "plugins/"+tool+"/plugin.wasm", string(guest.Module))
 		}
-		d.plugin(t, name)
 	}
 	d.sql(t, `INSERT INTO people VALUES ('usr-grace', 'larkfield', 'owner'), ('usr-mara', 'larkfield', 'owner'), ('usr-ines', 'bramble', 'owner');
 		INSERT INTO orders VALUES ('BB-640436', 'bramble', 'C-99', 'delivered', '2026-10-01', NULL, NULL, '9.95', '99.00', 'CAD', '"a table"');
