@@ -20,6 +20,7 @@ type fetchChoice struct {
 	url   stricturl.URL
 	entry *fetchEntry
 	adds  *FetchSecrets
+	place int // of the entry in the allow list
 }
 
 // guestMethods are the methods of a guest, whatever an entry lists.
@@ -60,7 +61,7 @@ func (f *FetchReach) choose(method, text string) (fetchChoice, error) {
 		if why := f.secrets[i].Closed; why != "" {
 			return fetchChoice{}, closed(why)
 		}
-		return fetchChoice{url: u, entry: e, adds: &f.secrets[i]}, nil
+		return fetchChoice{url: u, entry: e, place: i, adds: &f.secrets[i]}, nil
 	}
 	if covered {
 		return fetchChoice{}, &Denial{"method_not_allowed", notTaken(method)}

@@ -21,8 +21,12 @@ import (
 //
 // It is one JSON object, written in one way, that the state database keeps:
 //
-//	{"arguments":{...},"delivery":{...},"facts":{...},"policy":"sha256:...",
+//	{"arguments":{...},"delivery":{...},"facts":{...},"given":{...},"policy":"sha256:...",
 //	 "row":{...},"session":{...},"table":"desk.refunds","tool":"issue_refund"}
+//
+// given has the columns that only the approval itself fills, as the config has
+// them: {"refund_id":"{approval.id}"}. They stand apart from row, where a value
+// can be any JSON.
 
 // shown is what is shown of one write.
 type shown struct {
@@ -166,27 +170,39 @@ func (s *shown) write(delivery []byte) {
 		facts = []byte(`{}`)
 	}
 	out = append(append(out, `,"facts":`...), facts...)
+	out = s.appendCells(append(out, `,"given":`...), true)
 	out = strictjson.AppendString(append(out, `,"policy":`...), b.tool.policy.Resolved)
-	out = append(out, `,"row":{`...)
-	for i, c := range s.cells {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(strictjson.AppendString(out, c.Column), ':')
-		switch {
-		case c.later: // no text, which an argument could be too
-			out = append(strictjson.AppendString(append(out, `{"approval":`...), c.Is.String()), '}')
-		case c.value.Kind() == strictjson.Nothing:
-			out = append(out, "null"...)
-		default:
-			out = c.value.AppendJSON(out)
-		}
-	}
-	out = appendSession(append(out, `},"session":`...), b.session, b.id)
+	out = s.appendCells(append(out, `,"row":`...), false)
+	out = appendSession(append(out, `,"session":`...), b.session, b.id)
 	out = strictjson.AppendString(append(out, `,"table":`...), b.outbox.table)
 	out = strictjson.AppendString(append(out, `,"tool":`...), b.tool.Name)
 	s.content = append(out, '}')
 	s.digest = digestOf(s.content)
+}
+
+// appendCells writes the columns that the approval fills, or those that are known.
+func (s *shown) appendCells(b []byte, later bool) []byte {
+	b = append(b, '{')
+	first := true
+	for _, c := range s.cells {
+		if c.later != later {
+			continue
+		}
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		b = append(strictjson.AppendString(b, c.Column), ':')
+		switch {
+		case later:
+			b = strictjson.AppendString(b, c.Is.String())
+		case c.value.Kind() == strictjson.Nothing:
+			b = append(b, "null"...)
+		default:
+			b = c.value.AppendJSON(b)
+		}
+	}
+	return append(b, '}')
 }
 
 // digestOf is "sha256:" and the hex digest.
@@ -260,6 +276,7 @@ type Shown struct {
 	Arguments strictjson.Value
 	Delivery  strictjson.Value // none: the row stays where it is written
 	Facts     strictjson.Value
+	Given     strictjson.Value // columns that the approval fills
 	Policy    string
 	Row       strictjson.Value
 	Session   Session
@@ -280,6 +297,7 @@ func readShown(content []byte) (Shown, error) {
 	s.Arguments, _ = v.Get("arguments")
 	s.Delivery, _ = v.Get("delivery")
 	s.Facts, _ = v.Get("facts")
+	s.Given, _ = v.Get("given")
 	s.Row, _ = v.Get("row")
 	s.Policy, _ = v.TextAt("policy")
 	s.Table, _ = v.TextAt("table")
@@ -294,7 +312,7 @@ func readShown(content []byte) (Shown, error) {
 	for name := range attributes.Members() {
 		s.Session.Attributes[name], _ = attributes.TextAt(name)
 	}
-	if !ok || s.Arguments.Kind() != strictjson.Object || s.Row.Kind() != strictjson.Object || s.Tool == "" {
+	if !ok || s.Arguments.Kind() != strictjson.Object || s.Row.Kind() != strictjson.Object || s.Given.Kind() != strictjson.Object || s.Tool == "" {
 		return Shown{}, errors.New("the kept approval is not what was kept")
 	}
 	return s, nil

@@ -172,8 +172,11 @@ func (h *Host) try(ctx context.Context, a state.Approval, wasSending bool) capab
 	if err != nil {
 		return no(deadEnd, "row: "+err.Error())
 	}
-	if a.Status != state.Again {
-		if why := o.asShown(view.Shown, row); why != "" {
+	if why := o.sameRow(view.Shown, row); why != "" {
+		return no(deadEnd, why)
+	}
+	if a.Status != state.Again { // whoever sent it again has seen where it goes now
+		if why := o.sameWay(view.Shown); why != "" {
 			return no(deadEnd, why)
 		}
 	}
@@ -189,18 +192,19 @@ func (h *Host) try(ctx context.Context, a state.Approval, wasSending bool) capab
 // deadEnd is that of what cannot be tried before a person has looked.
 const deadEnd = capabilities.AttemptEnd(255)
 
-// asShown says in what a row, or where it goes, is not what the approver was
-// shown; "": in nothing.
-func (g *outboxGrant) asShown(then Shown, row strictjson.Value) string {
+// sameRow says in what a row is not what the approver was shown; "": in nothing.
+func (g *outboxGrant) sameRow(then Shown, row strictjson.Value) string {
 	for name, was := range then.Row.Members() {
-		if of, ok := was.TextAt("approval"); ok && of != "" {
-			continue
-		}
 		is, _ := row.Get(name)
 		if shownJSON(is) != shownJSON(was) && !sameText(is, was) {
-			return "row: " + name + " is not what was approved"
+			return "row: " + name + " is not what was approved; it must be proposed again"
 		}
 	}
+	return ""
+}
+
+// sameWay says in what it would leave otherwise than the approver was shown.
+func (g *outboxGrant) sameWay(then Shown) string {
 	now, err := g.preview(then.Session, func(column string) strictjson.Value { v, _ := then.Row.Get(column); return v })
 	if err != nil {
 		return "config: " + err.Error()

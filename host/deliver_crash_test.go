@@ -99,20 +99,6 @@ func (r *receiver) conversation(conn net.Conn) {
 	}
 }
 
-// delivered makes one round of deliveries.
-func deliverDue(t testing.TB, h *Host) (out []Delivered) {
-	t.Helper()
-	var mu sync.Mutex
-	if err := h.DeliverDue(t.Context(), func(d Delivered) {
-		mu.Lock()
-		defer mu.Unlock()
-		out = append(out, d)
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
 // wantDelivery holds where a delivery stands.
 func wantDelivery(t testing.TB, h *Host, id string, want state.DeliveryState, in state.ApprovalState) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,8 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/hosttest"
 	"github.com/toolhost/toolhost/host/state"
+	"github.com/toolhost/toolhost/host/strictjson"
 )
 
 // A hook is a real HTTP server on loopback that answers as it is told, and knows
@@ -103,7 +106,7 @@ func rootDesk(t testing.TB, tool, approver string, pairs ...string) *desk {
 
 func (d *desk) openAt(t testing.TB, clock func() time.Time) *Host {
 	t.Helper()
-	h, err := Open(context.Background(), filepath.Join(d.dir, "config.toml"), Options{Recorder: d.recorder, Clock: clock})
+	h, err := Open(context.Background(), filepath.Join(d.dir, "config.toml"), Options{Recorder: d.recorder, Clock: clock, Env: os.LookupEnv})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,13 +322,15 @@ func TestDeliveryIsWhatWasApproved(t *testing.T) {
 			if n := len(k.bodies) + len(other.bodies); n != 0 {
 				t.Errorf("%d requests", n)
 			}
-			if name != "address" {
-				return
-			}
-			if err := h.DeliverAgain(t.Context(), id); err != nil { // a person means it
+			// A person can mean that it goes elsewhere, and nobody that it is another row.
+			if err := h.DeliverAgain(t.Context(), id); err != nil {
 				t.Fatal(err)
 			}
-			if all := deliverDue(t, h); len(all) != 1 || all[0].State != state.Delivered || len(other.bodies) != 1 {
+			want, sent := state.Dead, 0
+			if name == "address" {
+				want, sent = state.Delivered, 1
+			}
+			if all := deliverDue(t, h); len(all) != 1 || all[0].State != want || len(other.bodies) != sent || len(k.bodies) != 0 {
 				t.Errorf("%+v", all)
 			}
 		})
@@ -350,5 +355,49 @@ func TestWorkersSideBySide(t *testing.T) {
 	defer k.mu.Unlock()
 	if len(k.taken) != rows || len(k.bodies) != rows {
 		t.Errorf("%d requests of %d keys, want %d", len(k.bodies), len(k.taken), rows)
+	}
+}
+
+// Who approves sees the headers that go with it: whom the service is told of, and
+// which credential, by its name.
+func TestShownHeaders(t *testing.T) {
+	t.Setenv("RH_TOKEN", "correct-horse-battery")
+	k := newHook(t)
+	d := rootDesk(t, "creer_demande_conges", "E001", "127.0.0.1:8431", k.Listener.Addr().String(),
+		"methods = [\"POST\"]\nheaders = {", "methods = [\"POST\"]\nheaders = { Authorization = \"Bearer {env.RH_TOKEN}\",")
+	h := d.openAt(t, time.Now)
+	a := deliveryOf(t, h, agreed(t, h, camille(), "creer_demande_conges", leave))
+	if want := `"headers":{"Authorization":"Bearer {env.RH_TOKEN}","X-Utilisateur":"E001"}`; !strings.Contains(string(a.Content), want) {
+		t.Errorf("no %s in %s", want, a.Content)
+	}
+	if bytes.Contains(a.Content, []byte("correct-horse")) {
+		t.Error("the credential is shown")
+	}
+	if all := deliverDue(t, h); len(all) != 1 || all[0].State != state.Delivered {
+		t.Errorf("%+v", all)
+	}
+}
+
+// A value of a row can be any JSON, also one that looks as if the approval gave it.
+func TestNoValuePassesForAnother(t *testing.T) {
+	read := func(text string) strictjson.Value {
+		v, err := strictjson.Read([]byte(text), strictjson.Default(len(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	g := &outboxGrant{config: &config.Outbox{}}
+	then := Shown{Row: read(`{"note":{"approval":"{approval.id}"},"amount":"5.00"}`)}
+	for row, want := range map[string]string{
+		`{"note":{"approval":"{approval.id}"},"amount":"5.00"}`: "",
+		`{"note":{"approval":"another"},"amount":"5.00"}`:       "row: note is not what was approved",
+		`{"note":{"approval":"{approval.id}"},"amount":"5.01"}`: "row: amount is not what was approved",
+		`{"note":{"approval":"{approval.id}"}}`:                 "row: amount is not what was approved",
+	} {
+		got, _, _ := strings.Cut(g.sameRow(then, read(row)), ";")
+		if got != want {
+			t.Errorf("%s: %q, want %q", row, got, want)
+		}
 	}
 }

@@ -192,11 +192,15 @@ func (g *outboxGrant) preview(s Session, value func(column string) strictjson.Va
 		b = strictjson.AppendString(append(b, `,"subject":`...), out.subject)
 		return append(strictjson.AppendString(append(b, `,"text":`...), out.text), '}'), nil
 	}
-	if err := g.admits(s, out); err != nil {
+	headers, err := g.admits(s, out)
+	if err != nil {
 		return nil, err
 	}
 	b := strictjson.AppendString([]byte(`{"method":`), out.method)
 	b = strictjson.AppendString(append(b, `,"url":`...), out.url)
+	if len(headers) > len(`{}`) {
+		b = append(append(b, `,"headers":`...), headers...)
+	}
 	if out.body != nil {
 		b = append(append(b, `,"body":`...), out.body...)
 	}
@@ -220,10 +224,23 @@ func placeholderFor(row []config.Cell, column string, value func(column string) 
 }
 
 // admits holds a delivery against the fetch capability that it goes over, for
-// this session.
-func (g *outboxGrant) admits(s Session, out sending) error {
+// this session, and gives the headers of the allow entry as a JSON object:
+// credentials by the names of their variables.
+func (g *outboxGrant) admits(s Session, out sending) (headers []byte, err error) {
 	if g.by == nil {
-		return errors.New("nothing delivers it")
+		return nil, errors.New("nothing delivers it")
 	}
-	return g.by.fetch.Reach(g.by.secrets(s), nil).AdmitDelivery(out.method, out.url)
+	entry, err := g.by.fetch.Reach(g.by.secrets(s), nil).AdmitDelivery(out.method, out.url)
+	if err != nil {
+		return nil, err
+	}
+	headers = []byte{'{'}
+	for i, h := range g.by.config.Allow[entry].Headers {
+		if i > 0 {
+			headers = append(headers, ',')
+		}
+		value, _ := h.Value.Shown(s.value)
+		headers = strictjson.AppendString(append(strictjson.AppendString(headers, h.Name), ':'), value)
+	}
+	return append(headers, '}'), nil
 }

@@ -74,7 +74,7 @@ func (l *loader) holdDelivery(c *config.Capability) {
 		return
 	}
 	reach := l.fetch[d.Fetch].Reach(make([]capabilities.FetchSecrets, len(by.Fetch.Allow)), nil)
-	if err := reach.AdmitDelivery(d.Method, tried); err != nil {
+	if _, err := reach.AdmitDelivery(d.Method, tried); err != nil {
 		l.fault(d.At("url"), "[capabilities.%s] deliver.url: no entry of [capabilities.%s] takes %s %s: %v", c.Name, d.Fetch, d.Method, d.URL, err)
 	}
 }

@@ -218,10 +218,17 @@ func (c *cli) printApproval(a host.Approval) {
 	}
 	s := a.Shown
 	fmt.Fprintf(c.stdout, "  will write to %s\n", clean(s.Table))
+	for name, v := range s.Given.Members() {
+		is, _ := v.Text()
+		fmt.Fprintf(c.stdout, "    %-14s (%s)\n", clean(name), filledBy(is))
+	}
 	c.printMembers("    ", s.Row)
 	if s.Delivery.Kind() == strictjson.Object {
 		fmt.Fprintln(c.stdout, "  and then send")
 		c.printMembers("    ", s.Delivery)
+		if _, webhook := s.Delivery.Get("method"); webhook {
+			fmt.Fprintf(c.stdout, "    %-14s (%s)\n", "key", filledBy("{approval.id}"))
+		}
 	}
 	c.printPart("facts", s.Facts, nil)
 	c.printPart("asked with", s.Arguments, func(name string) bool { return !slices.Contains(a.Said, name) })
@@ -265,22 +272,19 @@ func (c *cli) printMembers(indent string, of strictjson.Value) {
 	}
 }
 
-func shownMember(v strictjson.Value) string {
-	if of, ok := v.TextAt("approval"); ok && v.Len() == 1 {
-		return map[string]string{
-			"{approval.id}": "(this approval's id)", "{approval.approver}": "(who approves)", "{approval.time}": "(when it is approved)",
-		}[of] + other(of)
-	}
-	return string(cleanJSON(v.AppendJSON(nil)))
-}
+func shownMember(v strictjson.Value) string { return string(cleanJSON(v.AppendJSON(nil))) }
 
-// other is what the approval gives together with a text.
-func other(of string) string {
-	switch of {
-	case "{approval.id}", "{approval.approver}", "{approval.time}":
-		return ""
+// filledBy says what the approval itself gives.
+func filledBy(template string) string {
+	switch template {
+	case "{approval.id}":
+		return "this approval's id"
+	case "{approval.approver}":
+		return "who approves"
+	case "{approval.time}":
+		return "when it is approved"
 	}
-	return "(of this approval: " + clean(of) + ")"
+	return "of this approval: " + clean(template)
 }
 
 // approvalJSON is one approval, whole, for another program.

@@ -21,7 +21,8 @@ func (c *cli) deliverCommand() *cobra.Command {
 		Short:                 "Send what was approved and written to its webhook or by mail",
 		Long: `Delivers rows of outboxes, at least once each, until it is interrupted; serve does so too.
 What is not taken is tried again, each time later, and then is a dead letter: --list shows
-what did not arrive, --again sends it once more.
+what did not arrive, --again sends it once more, where the config says now; never a row that
+is another than was approved.
 
 stdout   a line for each try
 exit     0, 1 host error, 2 usage or config; with --again 3 where there is nothing to send`,

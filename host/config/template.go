@@ -94,6 +94,19 @@ func (t Template) Render(resolve func(Ref) (string, bool)) (string, bool) {
 	return b.String(), true
 }
 
+// Shown gives what Render does, with the names of variables of the environment
+// in the place of their values.
+func (t Template) Shown(resolve func(Ref) (string, bool)) (string, bool) {
+	named := Template{source: t.source}
+	for _, p := range t.parts {
+		if p.env != "" {
+			p.text = Ref{SpaceEnv, p.env}.String()
+		}
+		named.parts = append(named.parts, p)
+	}
+	return named.Render(resolve)
+}
+
 var reference = regexp.MustCompile(`^([a-z]+)\.([A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[A-Za-z_][A-Za-z0-9_]{0,63})?)$`)
 
 // bareReference is a reference that lacks its braces. As literal text it would
