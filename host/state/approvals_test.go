@@ -402,7 +402,7 @@ func TestRandomOrders(t *testing.T) {
 		sequences = 2000
 	}
 	for seed := range sequences {
-		randomOrder(t, uint64(seed)) //nolint:gosec // not negative
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { randomOrder(t, uint64(seed)) }) //nolint:gosec // not negative
 	}
 }
 
