@@ -56,7 +56,7 @@ func (h *Host) Approver(token string) (Approver, error) {
 			found, people = a.Subject, people+1
 		}
 	}
-	if people != 1 { // of two people, whose files hold the same, it is nobody's
+	if people != 1 || found == "" { // of two people, whose files hold the same, it is nobody's
 		return Approver{}, ErrNobody
 	}
 	return Approver{subject: found}, nil

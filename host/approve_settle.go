@@ -77,8 +77,11 @@ func (h *Host) settleOne(ctx context.Context, approvals *state.Approvals, a stat
 		return h.settled(approvals, a, state.Ended{State: state.Unknown, Code: codeUnknownEnd})
 	}
 	return o.outbox.Settle(ctx, a.ID, func(there bool) error {
-		if there {
+		switch {
+		case there:
 			return h.settled(approvals, a, state.Ended{State: state.Done, Delivery: o.firstDelivery()})
+		case viewOf(a).Shown.Policy != h.tools[a.Tool].policy.Resolved: // it may be in what was the table then
+			return h.settled(approvals, a, state.Ended{State: state.Unknown, Code: codeUnknownEnd})
 		}
 		return h.settled(approvals, a, gone)
 	})

@@ -27,6 +27,11 @@ func (l *loader) openCapabilities(ctx context.Context) {
 			l.openOutbox(ctx, c)
 		}
 	}
+	for i := range l.host.config.Capabilities { // what delivers may stand after what it delivers
+		if c := &l.host.config.Capabilities[i]; c.Outbox != nil {
+			l.holdDelivery(c)
+		}
+	}
 }
 
 func (l *loader) openRecords(ctx context.Context, c *config.Capability) {

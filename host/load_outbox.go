@@ -31,7 +31,6 @@ func (l *loader) openOutbox(ctx context.Context, c *config.Capability) {
 		l.outboxes[c.Name] = opened
 		l.host.closers = append(l.host.closers, opened)
 	}
-	l.holdDelivery(c)
 }
 
 const mailTime = 30 * time.Second
@@ -62,6 +61,9 @@ func (l *loader) holdDelivery(c *config.Capability) {
 	if by.Fetch == nil {
 		l.fault(d.At("fetch"), "[capabilities.%s] deliver.fetch: %q is of kind %s; a webhook goes over a fetch capability", c.Name, d.Fetch, by.Kind)
 		return
+	}
+	if l.fetch[d.Fetch] == nil {
+		return // its fault was told
 	}
 	// A value of the row is a plain segment; with one that is, an entry must cover it.
 	template, err := capabilities.ParseURLTemplate(d.URL.String())
@@ -99,6 +101,7 @@ func (l *loader) holdWrites(t *tool) {
 			l.fault(g.Place, "[tools.%s] grants.%s: a tool that reads cannot write into an outbox; say effect = \"write\", and who approves", t.Name, g.Capability)
 		case g.only != "":
 			l.fault(g.Place, "[tools.%s] grants.%s: only: the row of an outbox is the host's to make; write {}", t.Name, g.Capability)
+			outbox = g
 		case outbox != nil:
 			l.fault(g.Place, "[tools.%s] grants.%s: %s is granted too; an approval writes one row of one outbox", t.Name, g.Capability, outbox.Capability)
 		default:

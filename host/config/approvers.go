@@ -52,6 +52,9 @@ func (s section) approvers() []Approver {
 	var list []Approver
 	for _, subject := range table.node.keys {
 		a := Approver{Place: Place{File: s.r.file, Line: table.node.table[subject].line}, Subject: subject}
+		if subject == "" {
+			table.fault(subject, "nobody has no name; write the subject of the person, as the directory has it")
+		}
 		if text, ok := table.text(subject); ok {
 			a.Shown = text
 			table.token(subject, text, &a)
@@ -95,7 +98,11 @@ func (s section) approve(effect string) *Approve {
 	table.known([]string{"role", "requester", "expires"})
 	a := &Approve{Place: table.place(), Expires: defaultExpires}
 	table.require("role", `role = "owner"`)
-	a.Role, _ = table.name("role", roleName)
+	if role, ok := table.name("role", roleName); ok {
+		a.Role = role
+	} else {
+		s.r.badCallers = true // nor can the directory's roles be held against it
+	}
 	if n := table.node.table["requester"]; n != nil {
 		value, isBool := n.scalar.(bool)
 		if !isBool {

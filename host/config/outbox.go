@@ -203,19 +203,19 @@ func (s section) byMail(d *Deliver, top section) {
 
 // rowsColumns reports a {row.x} that names none of the row's columns.
 func (s section) rowsColumns(d *Deliver, columns []string) {
-	report := func(at Place, key string, t Template) {
+	report := func(at Place, path string, t Template) {
 		for _, ref := range t.Refs() {
 			if !slices.Contains(columns, ref.Name) {
-				s.r.report(at.Line, "%s: %s is no column of row%s", s.at(key), quote(ref.String()), nearest.DidYouMean(ref.Name, columns))
+				s.r.report(at.Line, "%s: %s is no column of row%s", path, quote(ref.String()), nearest.DidYouMean(ref.Name, columns))
 			}
 		}
 	}
-	report(d.At("url"), "url", d.URL)
-	report(d.At("to"), "to", d.To)
-	report(d.At("subject"), "subject", d.Subject)
-	report(d.At("text"), "text", d.Text)
+	report(d.At("url"), s.at("url"), d.URL)
+	report(d.At("to"), s.at("to"), d.To)
+	report(d.At("subject"), s.at("subject"), d.Subject)
+	report(d.At("text"), s.at("text"), d.Text)
 	for _, c := range d.Body {
-		report(c.Place, "body."+c.Column, c.Is)
+		report(c.Place, s.at("body")+"."+showKey(c.Column), c.Is)
 	}
 }
 
@@ -249,7 +249,7 @@ func (s section) mails() []Mail {
 				table.fault("password", "a secret in this file is shown by whoever shows the file; write {env.X}, and set the variable")
 			}
 		}
-		if (m.User == "") != (m.Password == "") {
+		if table.has("user") != table.has("password") {
 			table.r.report(table.node.line, "%s: user and password stand together or not at all", table.path)
 		}
 		list = append(list, m)

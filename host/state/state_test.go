@@ -48,7 +48,7 @@ func keepMany(path string, from int64) error {
 	return s.Close()
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
