@@ -441,34 +441,3 @@ func TestManySettleOnce(t *testing.T) {
 	}
 	d.wantRows(t, fiveBack)
 }
-
-// What was left while it ran is looked for where it was to be written. Where the
-// outbox is another by now, nobody says that it failed: a row may be there.
-func TestMovedOutboxSaysNothing(t *testing.T) {
-	for name, edit := range map[string][2]string{
-		"another database": {`url = "sqlite:var/desk.db"`, `url = "sqlite:var/moved.db"`},
-		"another table":    {"table = \"refunds\"\nrow", "table = \"refunds_2\"\nrow"},
-		"no tool":          {},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := refundDesk(t)
-			d.sql(t, strings.Replace(d.rows(t, "desk.db", "SELECT sql FROM sqlite_schema WHERE name = 'refunds'")[0], "refunds", "refunds_2", 1))
-			h := d.openAs(t, nil)
-			a := proposes(t, h, asker(), "issue_refund", `{"order_id":"LK-500000","amount":5.00}`)
-			d.shut(t, h)
-			d.sql(t, "VACUUM INTO '"+d.path("var/moved.db")+"'")
-			if _, killed := start(t, job{Dir: d.dir, Do: "approve", At: "written", ID: a.ID, Digest: a.Digest}).wait(t); !killed {
-				t.Fatal("it was not killed")
-			}
-			if edit[0] == "" {
-				d.write(t, "config.toml", writingConfig(t))
-			} else {
-				d.edit(t, edit[0], edit[1])
-			}
-			d.pass(5 * time.Minute)
-			h = d.openAs(t, nil)
-			wantStanding(t, h, a.ID, state.Unknown, "unknown_end")
-			d.wantRows(t, fiveBack)
-		})
-	}
-}

@@ -73,14 +73,14 @@ func (h *Host) settleOne(ctx context.Context, approvals *state.Approvals, a stat
 		return h.settled(approvals, a, gone)
 	}
 	o := h.outboxOf(a.Tool)
-	if o == nil || o.place != a.Place { // nobody knows where to look
+	if o == nil { // nobody can ask any more
 		return h.settled(approvals, a, state.Ended{State: state.Unknown, Code: codeUnknownEnd})
 	}
 	return o.outbox.Settle(ctx, a.ID, func(there bool) error {
 		switch {
 		case there:
 			return h.settled(approvals, a, state.Ended{State: state.Done, Delivery: o.firstDelivery()})
-		case viewOf(a).Shown.Policy != h.tools[a.Tool].policy.Resolved: // it may be in what was the table then
+		case o.place != a.Place: // it may be where it was to be written
 			return h.settled(approvals, a, state.Ended{State: state.Unknown, Code: codeUnknownEnd})
 		}
 		return h.settled(approvals, a, gone)

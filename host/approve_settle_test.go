@@ -30,12 +30,17 @@ func TestSettledByAnotherConfig(t *testing.T) {
 			w.sqlIn(t, "desk2.db", "DELETE FROM refunds")
 			w.edit(t, `"sqlite:var/desk.db"`, `"sqlite:var/desk2.db"`)
 		}, "written", state.Unknown, unknown},
-		"another-key": {func(t *testing.T, w *writing) {
-			w.sql(t, "DROP TABLE refunds; CREATE TABLE refunds (refund_id TEXT NOT NULL PRIMARY KEY, order_id TEXT, amount TEXT, tenant TEXT, approved_by TEXT) STRICT")
-			w.within(t, theOutbox, `tenant = "{session.tenant}"`, `tenant = "larkfield"`)
-		}, "written", state.Unknown, unknown},
+		"moved-with-its-row": {func(t *testing.T, w *writing) {
+			w.copyDesk(t, "var/desk2.db")
+			w.edit(t, `"sqlite:var/desk.db"`, `"sqlite:var/desk2.db"`)
+		}, "written", state.Done, ""},
+		"no-row-and-another-database": {func(t *testing.T, w *writing) {
+			w.copyDesk(t, "var/desk2.db")
+			w.edit(t, `"sqlite:var/desk.db"`, `"sqlite:var/desk2.db"`)
+		}, "ran", state.Unknown, unknown},
 		"no-tool":            {func(t *testing.T, w *writing) { w.write(t, "config.toml", writingConfig(t, "create_return_label")) }, "written", state.Unknown, unknown},
 		"a-rule-and-the-row": {func(t *testing.T, w *writing) { w.within(t, theTool, "may refund", "can refund") }, "written", state.Done, ""},
+		"a-rule-and-no-row":  {func(t *testing.T, w *writing) { w.within(t, theTool, "may refund", "can refund") }, "ran", state.Failed, codeInterrupted},
 		"never-began": {func(t *testing.T, w *writing) {
 			w.within(t, theOutbox, `tenant = "{session.tenant}"`, `tenant = "larkfield"`)
 		}, "claimed", state.Failed, codeInterrupted},

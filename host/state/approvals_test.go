@@ -60,9 +60,9 @@ var operations = []struct {
 	{"approve-other-digest", func(a *Approvals) error { return a.Decide("A", "d2", Approved, "grace", "T", hold) }},
 	{"deny", func(a *Approvals) error { return a.Decide("A", "d1", Denied, "grace", "T", hold) }},
 	{"decide-done", func(a *Approvals) error { return a.Decide("A", "d1", Done, "grace", "T", hold) }},
-	{"begin", func(a *Approvals) error { return a.Begin("A", "T", "run", hold) }},
-	{"begin-other-token", func(a *Approvals) error { return a.Begin("A", "U", "run", hold) }},
-	{"begin-no-token", func(a *Approvals) error { return a.Begin("A", "", "run", hold) }},
+	{"begin", func(a *Approvals) error { return a.Begin("A", "T", "run", "place", hold) }},
+	{"begin-other-token", func(a *Approvals) error { return a.Begin("A", "U", "run", "place", hold) }},
+	{"begin-no-token", func(a *Approvals) error { return a.Begin("A", "", "run", "place", hold) }},
 	{"end", func(a *Approvals) error { return a.End("A", "T", Ended{State: Done}) }},
 	{"end-other-token", func(a *Approvals) error { return a.End("A", "U", Ended{State: Done}) }},
 	{"end-no-token", func(a *Approvals) error { return a.End("A", "", Ended{State: Done}) }},
@@ -134,7 +134,7 @@ func claimed(t testing.TB, a *Approvals) {
 func running(t testing.TB, a *Approvals) {
 	t.Helper()
 	claimed(t, a)
-	must(t, a.Begin("A", "T", "run", hold))
+	must(t, a.Begin("A", "T", "run", "place", hold))
 }
 
 func ended(t testing.TB, a *Approvals, e Ended) {
@@ -320,7 +320,7 @@ func TestClaim(t *testing.T) {
 	for _, id := range []string{"B", "A", "C"} {
 		propose(t, a, write(id))
 		must(t, a.Decide(id, "d1", Approved, "grace", "T", hold))
-		must(t, a.Begin(id, "T", "run", hold))
+		must(t, a.Begin(id, "T", "run", "place", hold))
 		c.add(time.Second)
 		must(t, a.End(id, "T", Ended{State: Done, Delivery: Due}))
 	}
@@ -439,7 +439,7 @@ func randomOrder(t *testing.T, seed uint64) {
 				ended = err == nil
 			}
 		case 5, 6:
-			name, err = "begin", a.Begin(id, token, "run", hold)
+			name, err = "begin", a.Begin(id, token, "run", "place", hold)
 		case 7:
 			name, err = "end", a.End(id, token, end)
 			ended = err == nil
@@ -484,6 +484,22 @@ func randomOrder(t *testing.T, seed uint64) {
 				t.Fatalf("seed %d, step %d: %s has ended %d times", seed, step, id, ends[id])
 			}
 			before[id] = now
+		}
+	}
+}
+
+// A beginning of an id gives what has it, two at most, and is never a pattern.
+func TestBeginning(t *testing.T) {
+	clock := &fakeClock{}
+	a := newApprovals(t, clock.now)
+	for _, id := range []string{"ABCD1", "ABCD2", "ABCD3", "ABCE1", "ABD"} {
+		propose(t, a, write(id))
+	}
+	for begins, want := range map[string]int{"ABCD1": 1, "ABCD": 2, "ABCE": 1, "AB": 2, "ABD": 1, "abd": 0, "A%": 0, "AB_D": 0, "*": 0, "ZZ": 0} {
+		list, err := a.Beginning(begins)
+		must(t, err)
+		if len(list) != want {
+			t.Errorf("%q: %d, want %d", begins, len(list), want)
 		}
 	}
 }
