@@ -82,6 +82,7 @@ func hashOf(a config.Approver) string {
 type Approval struct {
 	state.Approval
 	Shown  Shown    // what is agreed to
+	Later  []string // columns of the row that hold what only the approval gives
 	Said   []string // arguments that decide nothing and are written nowhere: the model's own words
 	Gone   bool     // Shown is forgotten
 	Broken string   // why Shown is not what was kept; "": it is
@@ -97,6 +98,13 @@ func (h *Host) view(kept state.Approval) Approval {
 	for name := range a.Shown.Arguments.Members() {
 		if !ok || !t.uses(name) {
 			a.Said = append(a.Said, name)
+		}
+	}
+	if o := h.outboxOf(kept.Tool); o != nil {
+		for name := range a.Shown.Row.Members() {
+			if o.later(name) {
+				a.Later = append(a.Later, name)
+			}
 		}
 	}
 	return a

@@ -3,10 +3,12 @@ package host
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/toolhost/toolhost/capabilities"
+	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/state"
 	"github.com/toolhost/toolhost/host/strictjson"
 )
@@ -169,8 +171,11 @@ func (h *Host) try(ctx context.Context, a state.Approval, wasSending bool) capab
 	if err != nil {
 		return no(deadEnd, "row: "+err.Error())
 	}
-	if a.Status != state.Again {
-		if why := o.asShown(view.Shown, row); why != "" {
+	if why := o.rowAsShown(view.Shown, row); why != "" {
+		return no(deadEnd, why)
+	}
+	if a.Status != state.Again { // a person may mean it to go elsewhere, and never mean another row
+		if why := o.goesAsShown(view.Shown); why != "" {
 			return no(deadEnd, why)
 		}
 	}
@@ -186,18 +191,29 @@ func (h *Host) try(ctx context.Context, a state.Approval, wasSending bool) capab
 // deadEnd is that of what cannot be tried before a person has looked.
 const deadEnd = capabilities.AttemptEnd(255)
 
-// asShown says in what a row, or where it goes, is not what the approver was
-// shown; "": in nothing.
-func (g *outboxGrant) asShown(then Shown, row strictjson.Value) string {
+// rowAsShown says in what a row is not what the approver was shown; "": in
+// nothing. What the approval gives was not known then.
+func (g *outboxGrant) rowAsShown(then Shown, row strictjson.Value) string {
 	for name, was := range then.Row.Members() {
-		if of, ok := was.TextAt("approval"); ok && of != "" {
-			continue
-		}
 		is, _ := row.Get(name)
-		if shownJSON(is) != shownJSON(was) && !sameText(is, was) {
+		if !g.later(name) && shownJSON(is) != shownJSON(was) && !sameText(is, was) {
 			return "row: " + name + " is not what was approved"
 		}
 	}
+	return ""
+}
+
+// later tells whether a column holds what only the approval gives. What stands in
+// the row does not tell: an argument can look like it.
+func (g *outboxGrant) later(column string) bool {
+	return slices.ContainsFunc(g.config.Row, func(c config.Cell) bool {
+		return c.Column == column && slices.ContainsFunc(c.Is.Refs(), func(r config.Ref) bool { return r.Space == config.SpaceApproval })
+	})
+}
+
+// goesAsShown says why a row would go elsewhere than the approver was shown, or
+// otherwise; "": it would not.
+func (g *outboxGrant) goesAsShown(then Shown) string {
 	now, err := g.preview(then.Session, func(column string) strictjson.Value { v, _ := then.Row.Get(column); return v })
 	if err != nil {
 		return "config: " + err.Error()
