@@ -275,6 +275,7 @@ func (d *writingDesk) said(t testing.TB, id string) []string {
 			word += " " + e.Call.Approval.Word
 		case audit.Ended:
 			word += " " + e.Call.Outcome
+		default:
 		}
 		out = append(out, word)
 	}
