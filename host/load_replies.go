@@ -63,21 +63,12 @@ func (l *loader) readReplyRules(f *replyForm) {
 		l.fault(f.At("rules"), "[replies.%s] rules: %v", f.Name, err)
 		return
 	}
-	sum := uint64(0)
+	compile := l.compiler(env, f.At("rules"), "[replies."+f.Name+"]")
 	for _, r := range f.Rules {
-		compiled, faults := env.Compile(r.Require)
-		for _, fault := range faults {
-			l.fault(r.At("require"), "[replies.%s] rules.%s: require: %s", f.Name, r.Name, fault)
-		}
-		if compiled != nil {
-			sum += compiled.Cost
-		}
-		f.rules = append(f.rules, replyRule{ReplyRule: r, compiled: compiled})
+		f.rules = append(f.rules, replyRule{ReplyRule: r, compiled: compile.rule(r.Name, r.Require, r.At("require"))})
 		l.replyPlaceholders(f, r)
 	}
-	if sum > MaxRulesCost {
-		l.fault(f.At("rules"), "[replies.%s] rules: together they could cost %d, more than the %d that the rules of one form may", f.Name, sum, MaxRulesCost)
-	}
+	compile.bound("form")
 	if len(l.faults) == before {
 		l.runReplyExamples(f)
 	}

@@ -47,21 +47,12 @@ func (l *loader) readRules(ctx context.Context, t *tool) {
 		l.fault(t.At("rules"), "[tools.%s] rules: %v", t.Name, err)
 		return
 	}
-	sum := uint64(0)
+	compile := l.compiler(env, t.At("rules"), "[tools."+t.Name+"]")
 	for _, r := range t.Rules {
-		compiled, faults := env.Compile(r.Require)
-		for _, f := range faults {
-			l.fault(r.At("require"), "[tools.%s] rules.%s: require: %s", t.Name, r.Name, f)
-		}
-		if compiled != nil {
-			sum += compiled.Cost
-		}
-		set.rules = append(set.rules, rule{Rule: r, compiled: compiled})
+		set.rules = append(set.rules, rule{Rule: r, compiled: compile.rule(r.Name, r.Require, r.At("require"))})
 		l.placeholders(t, r)
 	}
-	if sum > MaxRulesCost {
-		l.fault(t.At("rules"), "[tools.%s] rules: together they could cost %d, more than the %d that the rules of one tool may", t.Name, sum, MaxRulesCost)
-	}
+	compile.bound("tool")
 	if len(l.faults) > before {
 		return
 	}
@@ -70,6 +61,38 @@ func (l *loader) readRules(ctx context.Context, t *tool) {
 	l.roleValues(t)
 	if len(l.faults) == before {
 		l.runExamples(t)
+	}
+}
+
+// ruleCompiler compiles the rules of one tool, or of one form of answers.
+type ruleCompiler struct {
+	*loader
+	env   *rules.Env
+	place config.Place
+	path  string // "[tools.X]"
+	cost  uint64
+}
+
+func (l *loader) compiler(env *rules.Env, place config.Place, path string) *ruleCompiler {
+	return &ruleCompiler{loader: l, env: env, place: place, path: path}
+}
+
+// rule is nil where the rule has faults, which are told.
+func (c *ruleCompiler) rule(name, require string, place config.Place) *rules.Rule {
+	compiled, faults := c.env.Compile(require)
+	for _, f := range faults {
+		c.fault(place, "%s rules.%s: require: %s", c.path, name, f)
+	}
+	if compiled != nil {
+		c.cost += compiled.Cost
+	}
+	return compiled
+}
+
+// bound holds what all of them together could cost against the limit.
+func (c *ruleCompiler) bound(of string) {
+	if c.cost > MaxRulesCost {
+		c.fault(c.place, "%s rules: together they could cost %d, more than the %d that the rules of one %s may", c.path, c.cost, MaxRulesCost, of)
 	}
 }
 

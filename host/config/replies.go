@@ -108,23 +108,7 @@ func (s section) schema() string {
 
 // replyRules reads [[replies.X.rules]].
 func (s section) replyRules() []ReplyRule {
-	n := s.node.table["rules"]
-	if n == nil {
-		return nil
-	}
-	if !n.isList || len(n.list) > maxRules {
-		s.fault("rules", "found %s, expected at most %d tables [[%s.rules]]", found(n), maxRules, strings.Trim(s.path, "[]"))
-		return nil
-	}
-	var list []ReplyRule
-	for _, item := range s.tables("rules", "a table with name and require") {
-		r := item.replyRule()
-		if i := slices.IndexFunc(list, func(o ReplyRule) bool { return o.Name == r.Name && r.Name != "" }); i >= 0 {
-			s.r.report(r.Line, "%s: the name %s stands in line %d too", s.at("rules"), quote(r.Name), list[i].Line)
-		}
-		list = append(list, r)
-	}
-	return list
+	return readRules(s, section.replyRule, func(r ReplyRule) (string, int) { return r.Name, r.Line })
 }
 
 func (s section) replyRule() ReplyRule {
@@ -143,33 +127,8 @@ func (s section) replyRule() ReplyRule {
 	r.Words, _ = s.template("words", SpaceReply)
 	r.Reason, _ = s.template("reason", SpaceReply, SpaceSession)
 	s.require("examples", `examples = [{ expect = "allow", reply = '{"x":1}' }, { expect = "refuse", reply = '{"x":2}' }]`)
-	r.Examples = s.replyExamples()
+	r.Examples = readExamples(s, "{ expect, reply }", section.replyExample, func(e ReplyExample) string { return e.Expect })
 	return r
-}
-
-func (s section) replyExamples() []ReplyExample {
-	n := s.node.table["examples"]
-	if n == nil {
-		return nil
-	}
-	if !n.isList || len(n.list) > maxExamples {
-		s.fault("examples", "found %s, expected an array of at most %d { expect, reply }", found(n), maxExamples)
-		return nil
-	}
-	before := len(s.r.faults)
-	var list []ReplyExample
-	for _, item := range s.tables("examples", "{ expect, reply }") {
-		list = append(list, item.replyExample())
-	}
-	if len(s.r.faults) > before {
-		return list // what one was to expect nobody knows
-	}
-	for _, expect := range []string{"allow", "refuse"} {
-		if !slices.ContainsFunc(list, func(e ReplyExample) bool { return e.Expect == expect }) {
-			s.fault("examples", "none has expect = %q; a rule shows what it allows and what it refuses", expect)
-		}
-	}
-	return list
 }
 
 func (s section) replyExample() ReplyExample {

@@ -165,6 +165,11 @@ func (s section) where() []Condition {
 
 // rules reads [[tools.X.rules]].
 func (s section) rules() []Rule {
+	return readRules(s, section.rule, func(r Rule) (string, int) { return r.Name, r.Line })
+}
+
+// readRules reads the tables at rules, each with a name of its own.
+func readRules[R any](s section, read func(section) R, called func(R) (name string, line int)) (list []R) {
 	n := s.node.table["rules"]
 	if n == nil {
 		return nil
@@ -176,14 +181,15 @@ func (s section) rules() []Rule {
 	if len(n.list) > maxRules {
 		s.fault("rules", "%d rules, at most %d", len(n.list), maxRules)
 	}
-	var list []Rule
-	names := map[string]int{}
+	lines := map[string]int{}
 	for _, item := range s.tables("rules", "a table with name and require") {
-		r := item.rule()
-		if line, twice := names[r.Name]; twice && r.Name != "" {
-			s.r.report(r.Line, "%s: the name %s stands in line %d too", s.at("rules"), quote(r.Name), line)
+		r := read(item)
+		name, line := called(r)
+		if first, twice := lines[name]; twice && name != "" {
+			s.r.report(line, "%s: the name %s stands in line %d too", s.at("rules"), quote(name), first)
+		} else {
+			lines[name] = line
 		}
-		names[r.Name] = r.Line
 		list = append(list, r)
 	}
 	return list
@@ -202,29 +208,30 @@ func (s section) rule() Rule {
 	r.Words, _ = s.template("words", SpaceArgs, SpaceFacts)
 	r.Reason, _ = s.template("reason", SpaceArgs, SpaceFacts, SpaceSession, SpaceValues)
 	s.require("examples", `examples = [{ expect = "allow", args = '{"x":1}' }, { expect = "refuse", args = '{"x":2}' }]`)
-	r.Examples = s.examples()
+	r.Examples = readExamples(s, "{ expect, args }", section.example, func(e Example) string { return e.Expect })
 	return r
 }
 
-func (s section) examples() []Example {
+// readExamples reads the tables at examples, some that are allowed and some that
+// are refused.
+func readExamples[E any](s section, members string, read func(section) E, expects func(E) string) (list []E) {
 	n := s.node.table["examples"]
 	if n == nil {
 		return nil
 	}
 	if !n.isList || len(n.list) > maxExamples {
-		s.fault("examples", "found %s, expected an array of at most %d { expect, args }", found(n), maxExamples)
+		s.fault("examples", "found %s, expected an array of at most %d %s", found(n), maxExamples, members)
 		return nil
 	}
 	before := len(s.r.faults)
-	var list []Example
-	for _, item := range s.tables("examples", "{ expect, args }") {
-		list = append(list, item.example())
+	for _, item := range s.tables("examples", members) {
+		list = append(list, read(item))
 	}
 	if len(s.r.faults) > before {
 		return list // what one was to expect nobody knows
 	}
 	for _, expect := range []string{"allow", "refuse"} {
-		if !slices.ContainsFunc(list, func(e Example) bool { return e.Expect == expect }) {
+		if !slices.ContainsFunc(list, func(e E) bool { return expects(e) == expect }) {
 			s.fault("examples", "none has expect = %q; a rule shows what it allows and what it refuses", expect)
 		}
 	}
