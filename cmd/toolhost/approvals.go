@@ -98,7 +98,7 @@ func (c *cli) listApprovals(ctx context.Context, h *host.Host, all, asJSON bool)
 	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tSTATE\tTOOL\tASKED BY")
 	for _, a := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.ID, c.standing(a), clean(a.Tool), clean(askedBy(a)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", clean(a.ID), clean(c.standing(a)), clean(a.Tool), clean(askedBy(a)))
 	}
 	return w.Flush()
 }
@@ -207,7 +207,7 @@ func (c *cli) approval(ctx context.Context, h *host.Host, id string) (host.Appro
 // printApproval shows all of it. Texts are quoted, and every character in them
 // that could move the cursor or turn its direction is escaped.
 func (c *cli) printApproval(a host.Approval) {
-	fmt.Fprintf(c.stdout, "approval %s   %s   %s   asked by %s\n\n", a.ID, clean(a.Tool), c.paint(c.stdout, amber, c.standing(a)), clean(askedBy(a)))
+	fmt.Fprintf(c.stdout, "approval %s   %s   %s   asked by %s\n\n", clean(a.ID), clean(a.Tool), c.paint(c.stdout, amber, clean(c.standing(a))), clean(askedBy(a)))
 	switch {
 	case a.Gone:
 		fmt.Fprintln(c.stdout, "  what it was is forgotten")
@@ -218,7 +218,13 @@ func (c *cli) printApproval(a host.Approval) {
 	}
 	s := a.Shown
 	fmt.Fprintf(c.stdout, "  will write to %s\n", clean(s.Table))
-	c.printMembers("    ", s.Row)
+	for name, v := range s.Row.Members() {
+		text := shownMember(v)
+		if slices.Contains(a.Later, name) {
+			text = shownLater(v)
+		}
+		fmt.Fprintf(c.stdout, "    %-14s %s\n", clean(name), text)
+	}
 	if s.Delivery.Kind() == strictjson.Object {
 		fmt.Fprintln(c.stdout, "  and then send")
 		c.printMembers("    ", s.Delivery)
@@ -265,13 +271,15 @@ func (c *cli) printMembers(indent string, of strictjson.Value) {
 	}
 }
 
-func shownMember(v strictjson.Value) string {
-	if of, ok := v.TextAt("approval"); ok && v.Len() == 1 {
-		return map[string]string{
-			"{approval.id}": "(this approval's id)", "{approval.approver}": "(who approves)", "{approval.time}": "(when it is approved)",
-		}[of] + other(of)
-	}
-	return string(cleanJSON(v.AppendJSON(nil)))
+func shownMember(v strictjson.Value) string { return string(cleanJSON(v.AppendJSON(nil))) }
+
+// shownLater is a column that holds what only the approval gives. An argument
+// can look like one, and is not asked here.
+func shownLater(v strictjson.Value) string {
+	of, _ := v.TextAt("approval")
+	return map[string]string{
+		"{approval.id}": "(this approval's id)", "{approval.approver}": "(who approves)", "{approval.time}": "(when it is approved)",
+	}[of] + other(of)
 }
 
 // other is what the approval gives together with a text.
