@@ -98,7 +98,7 @@ func (c *cli) listApprovals(ctx context.Context, h *host.Host, all, asJSON bool)
 	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tSTATE\tTOOL\tASKED BY")
 	for _, a := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.ID, c.standing(a), clean(a.Tool), clean(askedBy(a)))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", clean(a.ID), clean(c.standing(a)), clean(a.Tool), clean(askedBy(a)))
 	}
 	return w.Flush()
 }
@@ -207,7 +207,7 @@ func (c *cli) approval(ctx context.Context, h *host.Host, id string) (host.Appro
 // printApproval shows all of it. Texts are quoted, and every character in them
 // that could move the cursor or turn its direction is escaped.
 func (c *cli) printApproval(a host.Approval) {
-	fmt.Fprintf(c.stdout, "approval %s   %s   %s   asked by %s\n\n", a.ID, clean(a.Tool), c.paint(c.stdout, amber, c.standing(a)), clean(askedBy(a)))
+	fmt.Fprintf(c.stdout, "approval %s   %s   %s   asked by %s\n\n", clean(a.ID), clean(a.Tool), c.paint(c.stdout, amber, clean(c.standing(a))), clean(askedBy(a)))
 	switch {
 	case a.Gone:
 		fmt.Fprintln(c.stdout, "  what it was is forgotten")

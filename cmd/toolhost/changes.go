@@ -52,7 +52,7 @@ func (c *cli) changes(ctx context.Context, h *host.Host, asJSON bool) error {
 		}
 		table := h.OutboxTable(a.Tool)
 		tables[table]++
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\tasked by %s\tapproved by %s\t%s\n", a.Ended.UTC().Format(time.DateTime), a.ID, clean(a.Tool), clean(table), clean(askedBy(a)), clean(orForgotten(a.Approver)), c.standing(a))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\tasked by %s\tapproved by %s\t%s\n", a.Ended.UTC().Format(time.DateTime), clean(a.ID), clean(a.Tool), clean(table), clean(askedBy(a)), clean(orForgotten(a.Approver)), clean(c.standing(a)))
 	}
 	if asJSON {
 		return nil

@@ -81,7 +81,7 @@ func (c *cli) undelivered(ctx context.Context, h *host.Host) error {
 		if a.Delivery == "" || a.Delivery == state.Delivered {
 			continue
 		}
-		fmt.Fprintf(c.stdout, "%s  %s  %s  %s\n", a.ID, clean(a.Tool), clean(askedBy(a)), clean(strings.TrimSpace(deliveryText(a.Approval)+" "+a.Code)))
+		fmt.Fprintf(c.stdout, "%s  %s  %s  %s\n", clean(a.ID), clean(a.Tool), clean(askedBy(a)), clean(strings.TrimSpace(deliveryText(a.Approval)+" "+a.Code)))
 	}
 	return nil
 }
