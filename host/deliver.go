@@ -172,7 +172,7 @@ func (h *Host) try(ctx context.Context, a state.Approval, wasSending bool) capab
 	if err != nil {
 		return no(deadEnd, "row: "+err.Error())
 	}
-	if a.Status != state.Again { // else an operator means what is there now (I20)
+	if a.Status != state.Again {
 		if why := o.asShown(view.Shown, row); why != "" {
 			return no(deadEnd, why)
 		}
@@ -190,7 +190,7 @@ func (h *Host) try(ctx context.Context, a state.Approval, wasSending bool) capab
 const deadEnd = capabilities.AttemptEnd(255)
 
 // asShown says in what a row, or where it goes, is not what the approver was
-// shown (I20); "": in nothing.
+// shown; "": in nothing.
 func (g *outboxGrant) asShown(then Shown, row strictjson.Value) string {
 	for name, was := range then.Row.Members() {
 		if of, ok := was.TextAt("approval"); ok && of != "" {

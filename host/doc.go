@@ -51,6 +51,6 @@
 //	     leaves is ended, and never run again.
 //	I18  A proposal waits, a person's word counts, a guest starts and a row is sent only once that is in the record.
 //	I19  A plugin chooses nothing of its row, nor whether, where or how it is delivered.
-//	I20  What is delivered is what was approved, to where it was shown to go; anything else leaves only if an
+//	I20  What is delivered is the row that was approved, to where it was shown to go; elsewhere it goes only if an
 //	     operator sends it again.
 package host

@@ -155,7 +155,8 @@ func ExampleHost_Approve() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%s %s\n", waiting[0].Shown.Table, waiting[0].Shown.Row.AppendJSON(nil))
+	amount, _ := waiting[0].Shown.Row.Get("amount")
+	fmt.Printf("%s into %s\n", amount.AppendJSON(nil), waiting[0].Shown.Table) // show all of it, to a person
 	yes, _ := h.Approve(ctx, grace, waiting[0].ID, waiting[0].Digest)
 	fmt.Printf("yes: %s %s\n", yes.Line(), yes.Result)
 	no := h.Deny(ctx, grace, waiting[1].ID, waiting[1].Digest)
@@ -166,7 +167,7 @@ func ExampleHost_Approve() {
 	// Output:
 	// pending: waiting (approval)
 	// pending: waiting (approval)
-	// desk.refunds {"refund_id":{"approval":"{approval.id}"},"order_id":"LK-581106","amount":12.50,"approved_by":{"approval":"{approval.approver}"}}
+	// 12.50 into desk.refunds
 	// yes: ok {"ok":true,"status":"recorded"}
 	// no: ok
 }
