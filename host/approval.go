@@ -11,7 +11,7 @@ import (
 // Gate 5, approval: a read runs at once, a write waits for a person.
 //
 // No model-facing call ever goes past this gate with a write: it leaves as
-// pending, whatever it says. What the person agrees to is fixed here
+// pending, whatever it says (I16). What the person agrees to is fixed here
 // (approval_shown.go); approve.go is their side, and the only other place that
 // makes an approved.
 
@@ -70,7 +70,7 @@ func (b *bounded) notApprovable(code, reason string) error {
 	return &Refusal{Gate: GateApproval, Code: code, Place: b.tool.At("approve"), Reason: reason}
 }
 
-// propose keeps the proposal. It can be approved once it is recorded, too (end).
+// propose keeps the proposal. It can be approved once it is recorded, too (end, I18).
 func (h *Host) propose(b bounded, shown *shown, call string) (state.Approval, bool, error) {
 	approvals, err := h.kept.approvals()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // What a person is shown of a write, all of it, and the digest over it: the
 // tool's resolved policy, who asks, the arguments, the facts that the rules were
 // told, the row that will be written and where it is delivered. The digest is
-// what they agree to; whatever of it is another when it runs, nothing runs.
+// what they agree to; whatever of it is another when it runs, nothing runs (I16).
 //
 // It is one JSON object, written in one way, that the state database keeps:
 //

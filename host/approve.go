@@ -24,10 +24,10 @@ import (
 //   - They hold the role now, by the directory, in the tenant of who asked, and
 //     are not who asked, unless the config says so.
 //   - Gates 1 to 4 run again on fresh data. What was shown must come out, byte
-//     for byte: else nothing runs (approval_shown.go).
-//   - Of many who approve at once one does; it runs once (host/state).
-//   - Nothing runs that is not recorded, and what a crash leaves is never run again
-//     (approve_settle.go).
+//     for byte: else nothing runs (approval_shown.go, I16).
+//   - Of many who approve at once one does; it runs once (host/state, I17).
+//   - Nothing runs that is not recorded (I18), and what a crash leaves is never run
+//     again (approve_settle.go, I17).
 
 // An Approver is a person who has proved who they are.
 type Approver struct{ subject string }
@@ -320,13 +320,13 @@ func (d *decision) deny(ctx context.Context) error {
 	if d.digest != d.kept.Digest {
 		return refusedApproval(codeFactsChanged, "it shows something else now than what was denied")
 	}
-	if err := d.word(wordDenied); err != nil { // what was denied is denied, recorded first
+	if err := d.word(wordDenied); err != nil { // what was denied is denied, recorded first (I18)
 		return err
 	}
 	return d.claim(state.Denied)
 }
 
-// claim takes the one chance that an approval has.
+// claim takes the one chance that an approval has (I17).
 func (d *decision) claim(to state.ApprovalState) error {
 	hold := time.Minute
 	if t, ok := d.host.tools[d.kept.Tool]; ok {

@@ -14,7 +14,7 @@ import (
 )
 
 // What happens when a person says yes, in this order. At each step a crash leaves
-// a state that is seen (approve_settle.go):
+// a state that is seen, and is not run again (approve_settle.go, I17):
 //
 //	check      who approves, and that what they saw still comes out of gates 1 to 4
 //	claim      waiting -> approved, by one of all who try
@@ -103,7 +103,7 @@ func (d *decision) asShown(ctx context.Context, t *trail, rec *Record) (bounded,
 	return b, d.hold(now)
 }
 
-// hold holds what comes out now against what was shown.
+// hold holds what comes out now against what was shown (I16).
 func (d *decision) hold(now *shown) error {
 	if bytes.Equal(now.content, d.kept.Content) {
 		return nil
@@ -196,7 +196,8 @@ func (d *decision) failed(why error) error {
 	return why
 }
 
-// write adds the row, in one transaction that reads again what the rules rest on.
+// write adds the row, in one transaction that reads again what the rules rest on
+// (I16). One that was held up finds there that the approval is not its own (I17).
 func (d *decision) write(ctx context.Context, b bounded) error {
 	row, err := d.row(b)
 	if err != nil {
@@ -256,7 +257,8 @@ func (d *decision) decideAgain(ctx context.Context, b bounded) (*shown, error) {
 	return b.show()
 }
 
-// row is what is written: what was shown, and what the approval gives.
+// row is what is written: what was shown, and what the approval gives. Nothing of
+// it comes from the guest (I19).
 func (d *decision) row(b bounded) ([]any, error) {
 	s, err := b.show()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // What a crash left. An approval that somebody had claimed, and who is gone, is
-// never run again: whether its row is there decides what became of it. That is
+// never run again (I17): whether its row is there decides what became of it. That is
 // asked while nobody can write, so that a process that was only held up finds
 // that the approval is not its own any more (Write asks before it inserts).
 

@@ -16,13 +16,13 @@ import (
 // What was approved and written is delivered: at least once, by a worker that
 // any process may be (toolhost deliver, toolhost serve).
 //
-//   - What leaves is read from the row, and must be what the approver was shown.
+//   - What leaves is read from the row, and must be what the approver was shown (I20).
 //   - A webhook gets the approval's id as its key, so that it can tell a second
 //     try from a second order. A mail has none: where nobody knows whether it
 //     was taken, it is not sent again (unknown).
 //   - What is not taken is tried again, each time later, and then is a dead letter,
 //     which operators see and can send again. A no for good ends the approval.
-//   - A try is recorded before it is made.
+//   - A try is recorded before it is made (I18).
 
 // Delivered is what came of one try.
 type Delivered struct {

@@ -5,8 +5,8 @@
 //	proposal -> session -> contract -> caller -> rules -> capability -> approval -> plugin -> result -> outcome
 //	               0          1          2         3          4            5          6         7
 //
-// The approval gate can ask nobody yet: it lets reads pass and refuses every write
-// that has come that far.
+// A read passes the approval gate at once. A write leaves there as pending, and waits
+// for a person; what follows their yes has an order of its own (approve_run.go).
 //
 // What a model ends its loop with is no call, and is a proposal too: Host.CheckReply
 // (reply.go) holds it against the form of the session's role, the ticket's text
@@ -45,4 +45,12 @@
 //	I14  What a session has used up, and who was refused, is counted before anything leaves, alike by all hosts
 //	     of one state database; no lawful call, session id or clock gives it back.
 //	I15  A rule that is false, that errs or that costs too much refuses; no text of a config can make it otherwise.
+//	I16  A write runs only after a person who may has agreed to exactly what it does; what comes out otherwise
+//	     when it runs is not done.
+//	I17  A yes is used up by one run, and writes one row at most. What a crash or a process that was held up
+//	     leaves is ended, and never run again.
+//	I18  A proposal waits, a person's word counts, a guest starts and a row is sent only once that is in the record.
+//	I19  A plugin chooses nothing of its row, nor whether, where or how it is delivered.
+//	I20  What is delivered is the row that was approved, to where it was shown to go; elsewhere it goes only if an
+//	     operator sends it again.
 package host

@@ -12,7 +12,8 @@ import (
 	"github.com/toolhost/toolhost/host/strictjson"
 )
 
-// outboxGrant is a grant of the kind "outbox".
+// outboxGrant is a grant of the kind "outbox": the row, and where it goes, are the
+// config's and the host's to make (I19).
 type outboxGrant struct {
 	name   string // of the capability
 	table  string // database and table, as they are shown
@@ -174,7 +175,7 @@ func (g *outboxGrant) at(value func(column string) strictjson.Value) (string, er
 	})
 }
 
-// preview is the delivery as it is shown before it is approved, and refuses one
+// preview is the delivery as it is shown before it is approved (I16), and refuses one
 // that could not leave: of this session, or with these values. nil: there is none.
 func (g *outboxGrant) preview(s Session, value func(column string) strictjson.Value) ([]byte, error) {
 	if g.config.Deliver == nil {

@@ -21,7 +21,7 @@ func TestReadme(t *testing.T) { testPage(t, "README.md", 7) }
 
 // TestCapabilitiesPage is TestReadme for a page that goes on where the demo ends.
 func TestCapabilitiesPage(t *testing.T) {
-	testPage(t, "docs/capabilities.md", 5, "demo")
+	testPage(t, "docs/capabilities.md", 7, "demo")
 }
 
 // TestApprovalsPage goes on where the demo ends, as an owner with a token.

@@ -49,6 +49,7 @@ func testOptions() Options {
 				"EMPTY": "",
 				"SHORT": "hunter2", "SPACED": "hunter2-pass ", "UMLAUT": "passwört",
 				"CARRIER_TOKEN": "correct-horse-battery",
+				"ERP_TOKEN":     "correct-horse-staple",
 			}[name]
 			return value, ok
 		},
