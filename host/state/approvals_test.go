@@ -89,16 +89,26 @@ var standings = []struct {
 		_, _, err := a.Propose(write("A"))
 		must(t, err)
 	}, map[string]string{"recorded": "waiting", "void": "failed", "show": "waiting"}}, // nobody can name it yet
-	{"waiting", func(t testing.TB, a *Approvals, _ *fakeClock) { propose(t, a, write("A")) },
-		map[string]string{"recorded": "waiting", "approve": "approved", "deny": "denied", "void": "failed", "show": "waiting"}},
-	{"approved", func(t testing.TB, a *Approvals, _ *fakeClock) { claimed(t, a) },
-		map[string]string{"begin": "running", "end": "done", "back": "waiting"}},
-	{"approved-late", func(t testing.TB, a *Approvals, c *fakeClock) { claimed(t, a); c.add(hold) },
-		map[string]string{"end": "done", "back": "waiting", "settle": "failed"}},
-	{"running", func(t testing.TB, a *Approvals, _ *fakeClock) { running(t, a) },
-		map[string]string{"end": "done", "back": "waiting"}},
-	{"running-late", func(t testing.TB, a *Approvals, c *fakeClock) { running(t, a); c.add(hold) },
-		map[string]string{"end": "done", "back": "waiting", "settle": "failed"}},
+	{
+		"waiting", func(t testing.TB, a *Approvals, _ *fakeClock) { propose(t, a, write("A")) },
+		map[string]string{"recorded": "waiting", "approve": "approved", "deny": "denied", "void": "failed", "show": "waiting"},
+	},
+	{
+		"approved", func(t testing.TB, a *Approvals, _ *fakeClock) { claimed(t, a) },
+		map[string]string{"begin": "running", "end": "done", "back": "waiting"},
+	},
+	{
+		"approved-late", func(t testing.TB, a *Approvals, c *fakeClock) { claimed(t, a); c.add(hold) },
+		map[string]string{"end": "done", "back": "waiting", "settle": "failed"},
+	},
+	{
+		"running", func(t testing.TB, a *Approvals, _ *fakeClock) { running(t, a) },
+		map[string]string{"end": "done", "back": "waiting"},
+	},
+	{
+		"running-late", func(t testing.TB, a *Approvals, c *fakeClock) { running(t, a); c.add(hold) },
+		map[string]string{"end": "done", "back": "waiting", "settle": "failed"},
+	},
 	{"denied", func(t testing.TB, a *Approvals, _ *fakeClock) {
 		propose(t, a, write("A"))
 		must(t, a.Decide("A", "d1", Denied, "grace", "T", hold))
