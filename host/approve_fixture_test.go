@@ -270,10 +270,10 @@ func (d *writingDesk) said(t testing.TB, id string) []string {
 			continue
 		}
 		word := string(e.Kind)
-		switch e.Kind {
-		case audit.Decided:
+		if e.Kind == audit.Decided {
 			word += " " + e.Call.Approval.Word
-		case audit.Ended:
+		}
+		if e.Kind == audit.Ended {
 			word += " " + e.Call.Outcome
 		default:
 		}

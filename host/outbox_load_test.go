@@ -47,7 +47,7 @@ func TestWritesThatDoNotLoad(t *testing.T) {
 		{"no-outbox", grant, "", "effect =", "a tool that writes is granted one outbox"},
 		{"two-outboxes", grant, grant + "\nmore = {}\n[capabilities.more]\nkind = \"outbox\"\ndatabase = \"desk\"\ntable = \"paid\"\nrow = { id = \"{approval.id}\" }", "more = {}", "paid is granted too; an approval writes one row of one outbox"},
 		{"outbox-of-one-argument", grant, "[tools.pay.grants]\npaid = { only = \"{args.order_id}\" }", "paid = {", "only: the row of an outbox is the host's to make"},
-		{"no-table", `table = "paid"`, `table = "settled"`, "table = \"settled\"", `database "desk" has no table "settled"`},
+		{"no-table", `table = "paid"`, `table = "repaid"`, "table = \"repaid\"", `database "desk" has no table "repaid"`},
 		{"table-of-sqlite", `table = "paid"`, `table = "sqlite_schema"`, "row =", `"id"`},
 		{"no-column", row, cell("x"), "row =", `"note"`},
 		{"rowid", row, strings.Replace(row, " }", `, rowid = "1" }`, 1), "row =", `"rowid"`},
