@@ -189,8 +189,8 @@ func (o *Outbox) connect(ctx context.Context) (*sql.Conn, error) {
 	return db.Conn(ctx)
 }
 
-// opened gives what writes, and opens it when that is first needed: a process
-// that approves nothing never does.
+// opened gives what writes, and opens it when that is first needed: to
+// write a row, or to settle what was left.
 func (o *Outbox) opened() (*sql.DB, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

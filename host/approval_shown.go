@@ -8,9 +8,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/decimal"
+	"github.com/toolhost/toolhost/host/state"
 	"github.com/toolhost/toolhost/host/strictjson"
 )
 
@@ -42,7 +44,6 @@ type cell struct {
 	config.Cell
 	value  strictjson.Value
 	stored any // as the column stores it
-	later  bool
 }
 
 // show makes what is shown of a call that passed the gates; the error says why
@@ -71,11 +72,8 @@ func (b *bounded) cell(c config.Cell) (cell, error) {
 	refs := c.Is.Refs()
 	alone := len(refs) == 1 && c.Is.String() == refs[0].String()
 	switch {
-	case slices.ContainsFunc(refs, func(r config.Ref) bool { return r.Space == config.SpaceApproval }):
-		out.later = true
-		if alone {
-			return out, nil
-		}
+	case c.Given() != "":
+		return out, nil
 	case alone && refs[0].Space == config.SpaceArgs:
 		out.value, _ = b.args.Get(refs[0].Name)
 	case alone && refs[0].Space == config.SpaceFacts:
@@ -85,15 +83,11 @@ func (b *bounded) cell(c config.Cell) (cell, error) {
 		}
 		out.value = value
 	default:
-		text, err := b.cellText(c.Is, nil)
+		text, err := b.cellText(c.Is)
 		if err != nil {
 			return out, err
 		}
 		out.value = strictjson.Text(text)
-	}
-	if out.later {
-		_, err := b.cellText(c.Is, func(config.Ref) string { return "" })
-		return out, err
 	}
 	var err error
 	out.stored, err = b.outbox.outbox.Stored(c.Column, out.value)
@@ -102,8 +96,8 @@ func (b *bounded) cell(c config.Cell) (cell, error) {
 
 var errAbsent = errors.New("is absent")
 
-// cellText renders a text; of the approval what approval says.
-func (b *bounded) cellText(t config.Template, approval func(config.Ref) string) (string, error) {
+// cellText renders a text.
+func (b *bounded) cellText(t config.Template) (string, error) {
 	var lacks config.Ref
 	text, ok := t.Render(func(ref config.Ref) (string, bool) {
 		value, there := "", false
@@ -115,8 +109,6 @@ func (b *bounded) cellText(t config.Template, approval func(config.Ref) string) 
 			v, err := b.factAt(ref)
 			s, scalar := v.Text()
 			value, there = s, err == nil && scalar
-		case config.SpaceApproval:
-			value, there = approval(ref), true
 		default:
 			value, there = b.session.value(ref)
 		}
@@ -181,11 +173,11 @@ func (s *shown) write(delivery []byte) {
 }
 
 // appendCells writes the columns that the approval fills, or those that are known.
-func (s *shown) appendCells(b []byte, later bool) []byte {
+func (s *shown) appendCells(b []byte, given bool) []byte {
 	b = append(b, '{')
 	first := true
 	for _, c := range s.cells {
-		if c.later != later {
+		if (c.Given() != "") != given {
 			continue
 		}
 		if !first {
@@ -194,7 +186,7 @@ func (s *shown) appendCells(b []byte, later bool) []byte {
 		first = false
 		b = append(strictjson.AppendString(b, c.Column), ':')
 		switch {
-		case later:
+		case given:
 			b = strictjson.AppendString(b, c.Is.String())
 		case c.value.Kind() == strictjson.Nothing:
 			b = append(b, "null"...)
@@ -253,16 +245,23 @@ func (s *shown) what() []byte {
 	return append(b.args.AppendJSON(append(out, `,"arguments":`...)), '}')
 }
 
-// stored is the row as it is written, by this approval of this approver.
-func (s *shown) storedRow(approval func(config.Ref) string) ([]any, error) {
-	var row []any
+// given is what an approval gives: its id, who approved, and when.
+func given(a state.Approval, name string) string {
+	switch name {
+	case "id":
+		return a.ID
+	case "approver":
+		return a.Approver
+	default: // time
+		return a.Decided.UTC().Format(time.RFC3339)
+	}
+}
+
+// storedRow is the row as it is written, by this approval.
+func (s *shown) storedRow(a state.Approval) (row []any, err error) {
 	for _, c := range s.cells {
-		if c.later {
-			text, err := s.bounded.cellText(c.Is, approval)
-			if err == nil {
-				c.stored, err = s.bounded.outbox.outbox.Stored(c.Column, strictjson.Text(text))
-			}
-			if err != nil {
+		if name := c.Given(); name != "" {
+			if c.stored, err = s.bounded.outbox.outbox.Stored(c.Column, strictjson.Text(given(a, name))); err != nil {
 				return nil, fmt.Errorf("row.%s: %w", c.Column, err)
 			}
 		}

@@ -53,7 +53,7 @@ func (h *Host) newStatus() error {
 
 func (h *Host) statusTool() Tool {
 	c := h.status.contract
-	result, _ := strictjson.Read(statusResult, strictjson.Default(len(statusResult))) // TestStatusTool reads it
+	result, _ := strictjson.Read(statusResult, strictjson.Default(len(statusResult))) // a constant
 	return Tool{Name: StatusTool, Title: c.Title, Description: c.Description, Effect: effectRead, Input: c.Input, Output: result}
 }
 

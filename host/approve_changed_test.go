@@ -518,9 +518,9 @@ func TestReplayedApprovalWritesNothing(t *testing.T) {
 	w.state(t, "UPDATE approval SET state = 'waiting', ended = 0, token = '', content = ?, digest = ?", w.kept.Content, w.kept.Digest)
 	wantOutcome(t, agree(t, h, "usr-grace", w.kept), factsChanged) // what it has paid back itself is a fact
 	again := approvalOf(t, h, w.kept.ID)
-	wantOutcome(t, agree(t, h, "usr-grace", again), "failed: not_written (result)")
+	wantOutcome(t, agree(t, h, "usr-grace", again), "failed: overtaken (result)")
 	w.wantRows(t, fiveBack)
-	wantStanding(t, h, w.kept.ID, state.Failed, codeNotWritten)
+	wantStanding(t, h, w.kept.ID, state.Done, "")
 }
 
 // Each kept part stands in the content under its name, and two that differ give

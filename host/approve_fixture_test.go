@@ -275,7 +275,6 @@ func (d *writingDesk) said(t testing.TB, id string) []string {
 		}
 		if e.Kind == audit.Ended {
 			word += " " + e.Call.Outcome
-		default:
 		}
 		out = append(out, word)
 	}

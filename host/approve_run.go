@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/toolhost/toolhost/capabilities"
-	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/state"
 )
 
@@ -229,10 +227,26 @@ func (d *decision) write(ctx context.Context, b bounded) error {
 		return d.failed(&Failure{Gate: GateResult, Code: codeOvertaken, Reason: "what it rests on has changed while the tool ran; nothing was written: " + refused.Error()})
 	case errors.Is(err, state.ErrNotSo):
 		return &Failure{Gate: GateResult, Code: codeOvertaken, Reason: "it took too long, and was settled by somebody else; nothing was written"}
+	case errors.Is(err, capabilities.ErrRowThere):
+		return d.doneBefore(b)
 	case errors.Is(err, capabilities.ErrUnknownEnd):
 		return d.unknown(ctx, b, err)
 	}
 	return d.failed(&Failure{Gate: GateResult, Code: codeNotWritten, Reason: err.Error()})
+}
+
+// doneBefore ends an approval whose row is there already: the state database was
+// set back, or changed, since it was written. Nobody knows whether it was delivered.
+func (d *decision) doneBefore(b bounded) error {
+	end := state.Ended{State: state.Done}
+	if b.outbox.config.Deliver != nil {
+		end = state.Ended{State: state.Unknown, Code: codeDeliveryUnknown, Delivery: state.Doubtful}
+	}
+	f := &Failure{Gate: GateResult, Code: codeOvertaken, Reason: "it was done before: the row of this approval is there already; nothing more was written"}
+	if err := d.writes.End(d.kept.ID, d.token, end); err != nil {
+		return errors.Join(f, err)
+	}
+	return f
 }
 
 var errChanged = errors.New("what is shown has changed")
@@ -264,16 +278,11 @@ func (d *decision) row(b bounded) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.storedRow(func(ref config.Ref) string {
-		switch ref.Name {
-		case "id":
-			return d.kept.ID
-		case "approver":
-			return d.who.subject
-		default: // time
-			return d.host.clock().UTC().Format(time.RFC3339)
-		}
-	})
+	decided, err := d.writes.Get(d.kept.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.storedRow(decided)
 }
 
 // unknown looks whether the row is there, where the database did not say.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,6 +42,8 @@ const (
 	deliverWorks = 4               // side by side: one server that hangs holds up no other
 	firstAgain   = 5 * time.Second
 	lastAgain    = time.Hour
+
+	notTriedAgain = time.Minute
 )
 
 // DeliverDue makes one try for each row that is due, and tells of each.
@@ -109,7 +112,7 @@ func (h *Host) DeliverAgain(ctx context.Context, id string) error {
 
 // The words of deliveries in the audit log, beside those of capabilities.AttemptEnd.
 const (
-	wordAgain   = state.Again // a person wants it
+	wordAgain   = "sent_again" // a person wants it
 	wordSending = "sending"
 	wordDead    = "dead"
 )
@@ -172,10 +175,10 @@ func (h *Host) try(ctx context.Context, a state.Approval, wasSending bool) capab
 	if err != nil {
 		return no(deadEnd, "row: "+err.Error())
 	}
-	if why := o.sameRow(view.Shown, row); why != "" {
+	if why := sameRow(a, view.Shown, row); why != "" {
 		return no(deadEnd, why)
 	}
-	if a.Status != state.Again { // whoever sent it again has seen where it goes now
+	if !a.Again { // whoever sent it again has seen where it goes now
 		if why := o.sameWay(view.Shown); why != "" {
 			return no(deadEnd, why)
 		}
@@ -192,8 +195,15 @@ func (h *Host) try(ctx context.Context, a state.Approval, wasSending bool) capab
 // deadEnd is that of what cannot be tried before a person has looked.
 const deadEnd = capabilities.AttemptEnd(255)
 
-// sameRow says in what a row is not what the approver was shown; "": in nothing.
-func (g *outboxGrant) sameRow(then Shown, row strictjson.Value) string {
+// sameRow says in what a row is not what was approved, or by whom; "": in nothing.
+func sameRow(a state.Approval, then Shown, row strictjson.Value) string {
+	for name, of := range then.Given.Members() {
+		template, _ := of.Text()
+		what := strings.TrimSuffix(strings.TrimPrefix(template, "{approval."), "}")
+		if is, _ := row.Get(name); !sameText(is, strictjson.Text(given(a, what))) {
+			return "row: " + name + " is not that of the approval; it must be proposed again"
+		}
+	}
 	for name, was := range then.Row.Members() {
 		is, _ := row.Get(name)
 		if shownJSON(is) != shownJSON(was) && !sameText(is, was) {
@@ -240,8 +250,8 @@ func (h *Host) after(a state.Approval, t capabilities.Attempt) state.Sent {
 		s.Delivery, s.State, s.Code = state.Refused, state.Failed, codeDeliveryRefused
 	case capabilities.Unknown:
 		s.Delivery, s.State, s.Code = state.Doubtful, state.Unknown, codeDeliveryUnknown
-	case capabilities.NotTried:
-		s.Delivery, s.Next = state.Due, h.clock().Add(firstAgain)
+	case capabilities.NotTried: // by nobody's fault there; it does not count
+		s.Delivery, s.Next, s.NotTried = state.Due, h.clock().Add(notTriedAgain), true
 	case capabilities.Later:
 		if a.Tries >= tries {
 			s.Delivery = state.Dead

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/hosttest"
 	"github.com/toolhost/toolhost/host/state"
 	"github.com/toolhost/toolhost/host/strictjson"
@@ -264,6 +263,53 @@ func TestDeadLetter(t *testing.T) {
 	}
 }
 
+// What is not tried, as the database is away, is no try; and what a person has
+// sent elsewhere goes there at each later try.
+func TestWhatCountsAsATry(t *testing.T) {
+	k, other := newHook(t), newHook(t)
+	here := k.Listener.Addr().String()
+	clock := &movedClock{}
+	d := rootDesk(t, "creer_demande_conges", "E001", "127.0.0.1:8431", here, `method = "POST"`, "method = \"POST\"\ntries = 3")
+	h := d.openAt(t, clock.now)
+	id := agreed(t, h, camille(), "creer_demande_conges", leave)
+	stands := func(h *Host, want state.DeliveryState, tries int) {
+		t.Helper()
+		if a := deliveryOf(t, h, id); a.Delivery != want || a.Tries != tries {
+			t.Fatalf("%q after %d tries, want %q after %d", a.Delivery, a.Tries, want, tries)
+		}
+	}
+	d.sqlIn(t, "leave.db", "ALTER TABLE demandes RENAME TO gone")
+	for range 5 {
+		deliverDue(t, h)
+		stands(h, state.Due, 0)
+		clock.move(notTriedAgain)
+	}
+	d.sqlIn(t, "leave.db", "ALTER TABLE gone RENAME TO demandes")
+	away := func(w http.ResponseWriter, _ func()) { w.WriteHeader(http.StatusServiceUnavailable) }
+	k.answers(away)
+	for i := range 3 {
+		deliverDue(t, h)
+		clock.move(lastAgain)
+		stands(h, map[bool]state.DeliveryState{false: state.Due, true: state.Dead}[i == 2], i+1)
+	}
+	raw, err := os.ReadFile(d.path("config.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.write(t, "config.toml", strings.ReplaceAll(string(raw), here, other.Listener.Addr().String()))
+	h = d.openAt(t, clock.now)
+	if err := h.DeliverAgain(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	other.answers(away)
+	deliverDue(t, h)
+	stands(h, state.Due, 1)
+	clock.move(lastAgain)
+	other.answers(nil)
+	deliverDue(t, h)
+	stands(h, state.Delivered, 2)
+}
+
 // A no for good ends the approval, and the model is told it as a status.
 func TestRefusedDelivery(t *testing.T) {
 	for status, word := range map[int]string{403: "forbidden", 404: "not_found", 422: "refused"} {
@@ -387,17 +433,26 @@ func TestNoValuePassesForAnother(t *testing.T) {
 		}
 		return v
 	}
-	g := &outboxGrant{config: &config.Outbox{}}
-	then := Shown{Row: read(`{"note":{"approval":"{approval.id}"},"amount":"5.00"}`)}
-	for row, want := range map[string]string{
-		`{"note":{"approval":"{approval.id}"},"amount":"5.00"}`: "",
-		`{"note":{"approval":"another"},"amount":"5.00"}`:       "row: note is not what was approved",
-		`{"note":{"approval":"{approval.id}"},"amount":"5.01"}`: "row: amount is not what was approved",
-		`{"note":{"approval":"{approval.id}"}}`:                 "row: amount is not what was approved",
+	a := state.Approval{ID: "AAAA", Approver: "usr-grace", Decided: time.Date(2026, 11, 30, 12, 0, 0, 5, time.UTC)}
+	then := Shown{
+		Row:   read(`{"note":{"approval":"{approval.id}"},"amount":"5.00"}`),
+		Given: read(`{"id":"{approval.id}","by":"{approval.approver}","at":"{approval.time}"}`),
+	}
+	const row = `{"id":"AAAA","by":"usr-grace","at":"2026-11-30T12:00:00Z","note":{"approval":"{approval.id}"},"amount":"5.00"}`
+	for change, want := range map[[2]string]string{
+		{"", ""}:                            "",
+		{`"{approval.id}"`, `"another"`}:    "row: note is not what was approved",
+		{"5.00", "5.01"}:                    "row: amount is not what was approved",
+		{`,"amount":"5.00"`, ""}:            "row: amount is not what was approved",
+		{"AAAA", "AAAB"}:                    "row: id is not that of the approval",
+		{"usr-grace", "usr-mara"}:           "row: by is not that of the approval",
+		{`"by":"usr-grace"`, `"by":null`}:   "row: by is not that of the approval",
+		{`"by":"usr-grace"`, `"by":{}`}:     "row: by is not that of the approval",
+		{"2026-11-30T12:00:00Z", "2026-12"}: "row: at is not that of the approval",
 	} {
-		got, _, _ := strings.Cut(g.sameRow(then, read(row)), ";")
+		got, _, _ := strings.Cut(sameRow(a, then, read(strings.Replace(row, change[0], change[1], 1))), ";")
 		if got != want {
-			t.Errorf("%s: %q, want %q", row, got, want)
+			t.Errorf("%q: %q, want %q", change, got, want)
 		}
 	}
 }

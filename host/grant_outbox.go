@@ -215,10 +215,8 @@ func placeholderFor(row []config.Cell, column string, value func(column string) 
 		if c.Column != column {
 			continue
 		}
-		for _, ref := range c.Is.Refs() {
-			if ref.Space == config.SpaceApproval {
-				return strictjson.Text("approval." + ref.Name)
-			}
+		if name := c.Given(); name != "" {
+			return strictjson.Text("approval." + name)
 		}
 	}
 	return value(column)

@@ -51,7 +51,15 @@ func (l *loader) openMails() {
 // holdDelivery holds a delivery against what it goes over.
 func (l *loader) holdDelivery(c *config.Capability) {
 	d := c.Outbox.Deliver
-	if d == nil || d.Fetch == "" {
+	switch {
+	case d == nil:
+		return
+	case d.Mail != "" && d.From != "":
+		if err := capabilities.CheckMail(capabilities.Mail{ID: "x", Date: time.Unix(1, 0), From: d.From, To: "x@example.org"}); err != nil {
+			l.fault(d.At("from"), "[capabilities.%s] deliver.from: %q: %v", c.Name, d.From, err)
+		}
+		return
+	case d.Fetch == "":
 		return
 	}
 	by := l.capability(d.Fetch)
@@ -123,6 +131,9 @@ func (l *loader) holdWrites(t *tool) {
 // holdRow holds what the row names against the contract, the facts and the
 // columns' types.
 func (l *loader) holdRow(t *tool, g *grant) {
+	if t.contract.SecretResult() {
+		l.fault(t.At("effect"), "[tools.%s] effect: its contract marks a part of the result x-secret, which is never stored; what an approval returns is kept until the model asks", t.Name)
+	}
 	if t.contract.Secretive() {
 		l.fault(t.At("effect"), "[tools.%s] effect: its contract marks an argument x-secret, which is never stored; what waits for a person is", t.Name)
 	}

@@ -129,10 +129,32 @@ func TestDeliveryOverWhatCannotBeOpened(t *testing.T) {
 
 // A contract that marks a secret is none of a tool that writes.
 func TestSecretsDoNotWait(t *testing.T) {
-	d := newPayDesk(t, effectWrite, "")
-	d.write(t, "plugins/pay/contract.json", payContract)
-	_, err := d.tryOpen(t)
-	if err == nil || !strings.Contains(err.Error(), "its contract marks an argument x-secret, which is never stored; what waits for a person is") {
-		t.Error(err)
+	const result = `{"name":"pay","description":"d","inputSchema":{"type":"object","additionalProperties":false,"required":["order_id","amount"],"properties":{
+	"order_id":{"type":"string","maxLength":9},"amount":{"type":"number","minimum":-1000,"maximum":100000}}},
+	"outputSchema":{"type":"object","properties":{"link":{"type":"string","maxLength":40,"x-secret":true}},"additionalProperties":false}}`
+	for contract, want := range map[string]string{
+		payContract: "its contract marks an argument x-secret, which is never stored; what waits for a person is",
+		result:      "its contract marks a part of the result x-secret, which is never stored; what an approval returns is kept until the model asks",
+	} {
+		d := newPayDesk(t, effectWrite, "")
+		d.write(t, "plugins/pay/contract.json", contract)
+		_, err := d.tryOpen(t)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), "\n1 fault; nothing was loaded") {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+}
+
+// A mail whose sender is no address could never leave.
+func TestSenderIsAnAddress(t *testing.T) {
+	const types = "amount = \"{args.amount}\" }\ntypes = { amount = \"decimal\" }"
+	for from, want := range map[string]string{"help@larkfield.example": "", "Help <help@larkfield.example>": "deliver.from: ", "help": "deliver.from: ", "a@b\\r\\nBcc: c@d": "deliver.from: "} {
+		d := newPayDesk(t, effectWrite, "")
+		d.write(t, "config.toml", replaceOnce(t, writesOf(), types, types+"\ndeliver = { mail = \"shop\", from = \""+from+"\", to = \"{row.order_id}\", subject = \"s\", text = \"t\" }\n[mail.shop]\nserver = \"127.0.0.1:1\"\nsecurity = \"none\""))
+		d.sqlIn(t, "leave.db", "CREATE TABLE demandes (id TEXT NOT NULL PRIMARY KEY)")
+		_, err := d.tryOpen(t)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), "\n1 fault; nothing was loaded")) {
+			t.Errorf("%q: %v", from, err)
+		}
 	}
 }

@@ -148,6 +148,9 @@ func (c *Config) NotToRead() []OwnPath {
 	if command := c.Audit.CheckpointCommand; len(command) > 0 {
 		list = append(list, OwnPath{"the program of checkpoint_command", command[0]})
 	}
+	for _, a := range c.Approvers {
+		list = append(list, OwnPath{"the token's hash of " + a.Subject, a.File})
+	}
 	for _, d := range c.Databases {
 		list = append(list, OwnPath{"the database " + d.Name, d.File})
 	}

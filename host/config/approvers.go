@@ -132,8 +132,8 @@ func (r *reader) approversAreInDirectory(d *Directory, tools []Tool) {
 	}
 }
 
-// tokenFiles are the files of [approvers] that lie where they must not: in what
-// a tool can read, or in a plugin's folder.
+// tokenFiles are the files of [approvers] that lie where they must not: where
+// somebody else writes. That no tool reads them NotToRead says.
 func (r *reader) tokenFiles(c *Config) {
 	for _, a := range c.Approvers {
 		if a.File == "" {

@@ -38,7 +38,7 @@ func (s section) headers(open bool) []Header {
 
 func (s section) headerName(key, name string, before []Header) {
 	taken := []string{
-		"Accept-Encoding", "Connection", "Content-Length", "Content-Type", "Cookie", "Expect", "Host", "Keep-Alive", "Proxy-Authorization",
+		"Accept-Encoding", "Connection", "Content-Length", "Content-Type", "Cookie", "Expect", "Host", "Idempotency-Key", "Keep-Alive", "Proxy-Authorization",
 		"Proxy-Connection", "Range", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent",
 	}
 	switch {

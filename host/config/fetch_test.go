@@ -123,6 +123,7 @@ func TestRefusedHeaders(t *testing.T) {
 	testFetchRefusals(t, []refusal{
 		fetch("header-of-the-request-itself", token, `Host = "a.example", `, `9: allow.headers.Host: toolhost sets this header itself, or not at all`),
 		fetch("transfer-encoding", token, `transfer-encoding = "chunked", `, `9: allow.headers.transfer-encoding: toolhost sets this header itself, or not at all`),
+		fetch("key-of-a-delivery", token, `idempotency-key = "{env.CARRIER_TOKEN}", `, `9: allow.headers.idempotency-key: toolhost sets this header itself, or not at all`),
 		fetch("cookie", token, `cookie = "a=b", `, `9: allow.headers.cookie: toolhost sets this header itself, or not at all`),
 		fetch("header-name", token, `"a b" = "x", `, `9: allow.headers."a b": "a b" is not a header's name ^[A-Za-z][A-Za-z0-9-]{0,63}$`),
 		fetch("header-twice", token, token+`Authorization = "Basic {env.CARRIER_TOKEN}", `, `9: allow.headers.Authorization: the header stands twice; case does not count`),

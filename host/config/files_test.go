@@ -75,6 +75,8 @@ func TestRefusedFiles(t *testing.T) {
 		files("root-of-everything", `"var/tickets"`, `".."`,
 			`4: root: the folder holds the config and the audit folder and the audit key and the state database and the database desk and the plugin of get_order, which no tool may read as a file`),
 		files("root-inside-the-audit-folder", `"var/tickets"`, `"var/audit/x"`, `4: root: the folder lies inside the audit folder "var/audit", which no tool may read as a file`),
+		files("root-that-holds-a-token", "max_files = 20", "max_files = 20\n[approvers]\nusr-grace = \"file:var/tickets/larkfield/t-1/grace\"",
+			`4: root: the folder holds the token's hash of usr-grace, which no tool may read as a file`),
 		files("root-that-is-the-audit-folder", `"var/tickets"`, `"var/audit"`, `4: root: the folder holds the audit folder, which no tool may read as a file`),
 	} {
 		t.Run(c.rule, func(t *testing.T) {

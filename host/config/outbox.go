@@ -89,6 +89,7 @@ func (s section) outbox(top section) *Outbox {
 		for _, c := range o.Row {
 			columns = append(columns, c.Column)
 		}
+		row.givenAlone(o.Row)
 		sound = len(s.r.faults) == before
 		if sound {
 			o.Key = row.approvalKey(o.Row)
@@ -120,6 +121,27 @@ func (s section) cells(form pattern, takes ...Space) []Cell {
 		list = append(list, c)
 	}
 	return list
+}
+
+// Given is what of the approval fills the column: "id", "approver" or "time"; "":
+// nothing.
+func (c Cell) Given() string {
+	for _, ref := range c.Is.Refs() {
+		if ref.Space == SpaceApproval {
+			return ref.Name
+		}
+	}
+	return ""
+}
+
+// givenAlone reports a column that holds what the approval gives and something
+// else too: what was not known when it was approved could not be told apart.
+func (s section) givenAlone(row []Cell) {
+	for _, c := range row {
+		if ref := (Ref{SpaceApproval, c.Given()}); ref.Name != "" && c.Is.String() != ref.String() {
+			s.fault(c.Column, "%s stands in a column alone; nobody knows it when the row is approved", ref)
+		}
+	}
 }
 
 // approvalKey finds the column that is the approval's id alone: by it the host

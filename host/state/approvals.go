@@ -44,7 +44,8 @@ CREATE TABLE IF NOT EXISTS approval (
 	delivery  TEXT NOT NULL DEFAULT '',
 	tries     INTEGER NOT NULL DEFAULT 0,
 	next      INTEGER NOT NULL DEFAULT 0,
-	status    TEXT NOT NULL DEFAULT ''   -- what the other side said
+	status    TEXT NOT NULL DEFAULT '',  -- what the other side said
+	again     INTEGER NOT NULL DEFAULT 0 -- 1: a person wants it to go where the config says now
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS approval_by_state ON approval (state, asked);
 CREATE INDEX IF NOT EXISTS approval_by_delivery ON approval (delivery, next);
@@ -99,6 +100,7 @@ type Approval struct {
 	Tries    int
 	Next     time.Time
 	Status   string
+	Again    bool // a person has sent it again
 }
 
 // Proposed is a write that passed the gates before the approval gate.
@@ -162,7 +164,7 @@ func ignoreDone(err error) error {
 	return err
 }
 
-const approvalColumns = "id, state, tool, digest, content, call, asked, expires, decided, approver, ended, run, place, code, result, delivery, tries, next, status"
+const approvalColumns = "id, state, tool, digest, content, call, asked, expires, decided, approver, ended, run, place, code, result, delivery, tries, next, status, again"
 
 type scanner interface{ Scan(into ...any) error }
 
@@ -170,7 +172,7 @@ func scanApproval(row scanner) (Approval, error) {
 	var a Approval
 	var asked, expires, decided, ended, next int64
 	err := row.Scan(&a.ID, &a.State, &a.Tool, &a.Digest, &a.Content, &a.Call, &asked, &expires, &decided, &a.Approver, &ended, &a.Run, &a.Place, &a.Code, &a.Result,
-		&a.Delivery, &a.Tries, &next, &a.Status)
+		&a.Delivery, &a.Tries, &next, &a.Status, &a.Again)
 	a.Asked, a.Expires, a.Decided, a.Ended, a.Next = timeOf(asked), timeOf(expires), timeOf(decided), timeOf(ended), timeOf(next)
 	return a, err
 }

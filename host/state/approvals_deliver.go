@@ -37,6 +37,7 @@ type Sent struct {
 	Next     time.Time     // of Due
 	State    ApprovalState // of the approval, where the delivery ends it otherwise; "": as it is
 	Code     string
+	NotTried bool // nothing was sent: it is not counted
 }
 
 // Sent keeps what came of a try that is held under the token.
@@ -45,18 +46,15 @@ func (a *Approvals) Sent(id, token string, s Sent) error {
 	if !s.Next.IsZero() {
 		next = s.Next.UnixMicro()
 	}
-	return a.change(`UPDATE approval SET delivery = ?, status = ?, next = ?, token = '', until = 0,
+	return a.change(`UPDATE approval SET delivery = ?1, status = ?2, next = ?3, token = '', until = 0, tries = tries - ?9,
 		state = CASE WHEN ?4 = '' THEN state ELSE ?4 END, code = CASE WHEN ?4 = '' THEN code ELSE ?5 END
-		WHERE id = ?6 AND delivery = ?7 AND token = ?8`, s.Delivery, s.Status, next, s.State, s.Code, id, Sending, token)
+		WHERE id = ?6 AND delivery = ?7 AND token = ?8`, s.Delivery, s.Status, next, s.State, s.Code, id, Sending, token, s.NotTried)
 }
-
-// Again is the status of a delivery that a person wants once more.
-const Again = "sent_again"
 
 // Again makes a delivery due that has ended without arriving: a person wants it.
 func (a *Approvals) Again(id string) error {
-	return a.change("UPDATE approval SET delivery = ?, tries = 0, next = ?, state = ?, status = ?, code = '' WHERE id = ? AND delivery IN (?, ?, ?)",
-		Due, a.now(), Done, Again, id, Dead, Refused, Doubtful)
+	return a.change("UPDATE approval SET delivery = ?, tries = 0, next = ?, state = ?, status = '', code = '', again = 1 WHERE id = ? AND delivery IN (?, ?, ?)",
+		Due, a.now(), Done, id, Dead, Refused, Doubtful)
 }
 
 // NextDue is when the next delivery is due; the zero time: none is.
