@@ -58,7 +58,7 @@ func (h *Host) checkApproval(b bounded, rec *Record) (approved, error) {
 	case err != nil:
 		return approved{}, b.notApprovable(codeUnavailable, err.Error())
 	}
-	rec.Approval.ID = kept.ID
+	rec.Approval.ID, rec.Approval.Shows = kept.ID, shown.digest
 	reason := fmt.Sprintf("waits for %s until %s: approval %s", who, kept.Expires.UTC().Format("2006-01-02 15:04:05 UTC"), kept.ID)
 	if again {
 		reason += ", which waits already"

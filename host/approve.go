@@ -290,7 +290,7 @@ func (d *decision) sound() error {
 	if d.digest != d.kept.Digest {
 		return refusedApproval(codeFactsChanged, "it shows something else now than what was agreed to; see: toolhost approvals show %s", d.kept.ID)
 	}
-	return nil
+	return d.logged()
 }
 
 // void ends an approval that can never be approved any more.

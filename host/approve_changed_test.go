@@ -548,3 +548,17 @@ func TestDigestsDiffer(t *testing.T) {
 		t.Errorf("%d digests of 20", len(seen))
 	}
 }
+
+// Nor is a mail sent again by itself, of which nobody knows whether it was sent.
+func TestReplayedMailIsNotSentAgain(t *testing.T) {
+	d := newWritingDesk(t, writingConfig(t, "send_email"), "send_email")
+	h := d.openAs(t, func(o *Options) { o.Recorder = NewMemoryRecorder(100) }) // the log would know that it has ended
+	a := proposes(t, h, asker(), "send_email", `{"to":"nadia@example.net","subject":"Your chairs","body":"On Monday."}`)
+	wantOutcome(t, agree(t, h, "usr-grace", a), "ok")
+	d.sqlIn(t, "state/state.db", "UPDATE approval SET state = 'waiting', ended = 0, token = '', delivery = ''")
+	wantOutcome(t, agree(t, h, "usr-grace", a), "failed: overtaken (result)")
+	wantStanding(t, h, a.ID, state.Unknown, codeDeliveryUnknown)
+	if all := deliverDue(t, h); len(all) > 0 {
+		t.Errorf("%+v", all)
+	}
+}

@@ -127,10 +127,14 @@ func (d *decision) showAnew(now *shown) error {
 	if errors.Is(err, state.ErrNotSo) { // it was not ours yet
 		err = d.writes.Show(d.kept.ID, d.kept.Digest, now.digest, now.content)
 	}
-	if errors.Is(err, state.ErrNotSo) {
+	switch {
+	case errors.Is(err, state.ErrNotSo):
 		return nil // somebody else was faster
+	case err != nil:
+		return err
 	}
-	return err
+	d.rec.Approval.Shows = now.digest
+	return nil
 }
 
 // fail ends it: nothing was written.

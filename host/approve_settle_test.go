@@ -50,7 +50,9 @@ func TestSettledByAnotherConfig(t *testing.T) {
 			w.plugin(t, "create_return_label")
 			w.edit(t, `"sqlite:{env.DESK}"`, `"sqlite:var/desk.db"`) // the other process has no such variable
 			w.state(t, "DELETE FROM approval")
-			w.propose(t, asker(), "issue_refund", `{"order_id":"LK-500000","amount":5.00}`)
+			h := w.openLogged(t)
+			w.kept = proposes(t, h, asker(), "issue_refund", `{"order_id":"LK-500000","amount":5.00}`)
+			w.shut(t, h)
 			if said, killed := start(t, job{Dir: w.dir, Do: "approve", At: tt.at, ID: w.kept.ID, Digest: w.kept.Digest}).wait(t); !killed {
 				t.Fatalf("it was not killed, and said %v", said)
 			}

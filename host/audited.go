@@ -162,7 +162,7 @@ func (a *auditRecorder) Decided(r *Record, word string) error {
 	}
 	approval := audit.Approval{Word: word}
 	if r.Approval != nil {
-		approval.ID, approval.Digest, approval.Tries = r.Approval.ID, r.Approval.Digest, r.Approval.Tries
+		approval.ID, approval.Digest, approval.Shows, approval.Tries = r.Approval.ID, r.Approval.Digest, r.Approval.Shows, r.Approval.Tries
 		call.ID = cmp.Or(r.Approval.Call, r.CallID)
 	}
 	call.Approval = &approval
@@ -209,7 +209,7 @@ func (a *auditRecorder) call(r *Record) *audit.Call {
 		c.Tool, c.Policy = r.Tool, &policy
 	}
 	if r.Approval != nil {
-		c.Approval = &audit.Approval{ID: r.Approval.ID, Digest: r.Approval.Digest}
+		c.Approval = &audit.Approval{ID: r.Approval.ID, Digest: r.Approval.Digest, Shows: r.Approval.Shows}
 	}
 	if a.host.knowsRole(r.Session.Role) {
 		c.Who.Role = r.Session.Role

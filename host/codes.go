@@ -36,6 +36,7 @@ const (
 	codeNotAllowed       = "not_allowed"
 	codeFactsChanged     = "facts_changed"
 	codePolicyChanged    = "policy_changed"
+	codeNotRecorded      = "not_recorded"
 	codeNoEffect         = "no_effect"
 	codeOvertaken        = "overtaken"
 	codeNotWritten       = "not_written"
@@ -92,6 +93,7 @@ func Codes() []Code {
 		{codeNotAllowed, GateApproval, Refused, "who wants to decide may not: they have asked for it, or do not hold the role now in the tenant of who asked", "no", "somebody else; the directory", ""},
 		{codeFactsChanged, GateApproval, Refused, "what is shown has changed since it was agreed to; it waits again, with what it shows now", "after looking again", "who approves", ""},
 		{codePolicyChanged, GateApproval, Refused, "the tool's policy is another than when it was proposed, or what was kept of it is not what was kept; it has failed", "no", "the model: propose it again", ""},
+		{codeNotRecorded, GateApproval, Refused, "the audit log has no proposal that shows what the approval does, or has its end already: the state database was changed or set back", "no", "the model: propose it again; an operator: who can write the state database", ""},
 		{codeDeadline, GatePlugin, Failed, "the guest did not end within limits.time", "perhaps", "the tool's author, or limits.time", "The tool took too long and was stopped."},
 		{codeOutOfFuel, GatePlugin, Failed, "the guest used more than limits.fuel", "perhaps", "the tool's author, or limits.fuel", "The tool took too long and was stopped."},
 		{codeOutOfMemory, GatePlugin, Failed, "the guest asked for more than limits.memory and ended", "perhaps", "the tool's author, or limits.memory", wordsFailed},

@@ -74,6 +74,7 @@ type Record struct {
 type ApprovalRef struct {
 	ID     string // "": an explanation, which proposes nothing
 	Digest string // of all that is shown
+	Shows  string // the digest of what it shows from now on; "": what it did
 	Call   string // that proposed it
 	Tries  int    // to deliver
 }

@@ -124,6 +124,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.Tool, "tool", "", "of this `TOOL`")
 	flags.StringVar(&f.outcome, "outcome", "", "`STATE`: ok, refused, pending, failed, or unfinished; of answers valid, rejected")
 	flags.StringVar(&f.Code, "code", "", "with this `CODE`")
+	flags.StringVar(&f.Approval, "approval", "", "of the approval with this `ID`")
 }
 
 // read gives the filter that the flags say.

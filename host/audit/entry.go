@@ -96,8 +96,17 @@ type Call struct {
 type Approval struct {
 	Digest string `json:"digest"` // of all that was shown
 	ID     string `json:"id"`
-	Tries  int    `json:"tries,omitzero"` // to deliver
+	Shows  string `json:"shows,omitempty"` // the digest of what it shows from now on
+	Tries  int    `json:"tries,omitzero"`  // to deliver
 	Word   string `json:"word,omitempty"`
+}
+
+// approval is the id of the call's approval; "": none.
+func (c *Call) approval() string {
+	if c.Approval == nil {
+		return ""
+	}
+	return c.Approval.ID
 }
 
 // GateAnswer is one gate's answer: "ok", "no", or "-" where there was nothing to decide.

@@ -14,7 +14,7 @@ type Filter struct {
 	Session, Ticket, Tenant string
 	Customer, Subject       string
 	Tool, Outcome, Code     string
-	Call                    string
+	Call, Approval          string
 	Kinds                   []Kind
 	After                   int64 // only entries with a greater number; -1: all
 	Last                    int   // only so many, the last ones; 0: all
@@ -72,7 +72,7 @@ func (f Filter) fits(e *Entry, names []wanted) bool {
 	is := func(want, got string) bool { return want == "" || want == got }
 	at := e.At.UnixMicro() // as the index has it
 	return e.Seq > f.After &&
-		is(f.Tool, c.Tool) && is(f.Outcome, c.Outcome) && is(f.Code, c.Code) && is(f.Call, c.ID) &&
+		is(f.Tool, c.Tool) && is(f.Outcome, c.Outcome) && is(f.Code, c.Code) && is(f.Call, c.ID) && is(f.Approval, c.approval()) &&
 		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind)) &&
 		(!f.Unfinished || e.Kind == Started) &&
 		(f.Since.IsZero() || at >= f.Since.UnixMicro()) &&
@@ -118,6 +118,9 @@ func (r *Reader) where(f Filter) (string, []any, error) {
 	}
 	if f.Call != "" {
 		is("e.call", short(f.Call))
+	}
+	if f.Approval != "" {
+		is("e.approval", short(f.Approval))
 	}
 	if len(f.Kinds) > 0 {
 		var kinds []any

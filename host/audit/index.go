@@ -30,7 +30,7 @@ import (
 const indexFile = "index.db"
 
 // indexVersion is the schema's; an index of another one is made anew.
-const indexVersion = 1
+const indexVersion = 2
 
 const indexSchema = `
 CREATE TABLE IF NOT EXISTS upto (
@@ -41,14 +41,15 @@ CREATE TABLE IF NOT EXISTS entry (
 	seq INTEGER PRIMARY KEY, pos INTEGER NOT NULL, len INTEGER NOT NULL,
 	at INTEGER NOT NULL,                -- microseconds since 1970
 	kind TEXT NOT NULL, tool TEXT NOT NULL, outcome TEXT NOT NULL, code TEXT NOT NULL, explained INTEGER NOT NULL,
-	call INTEGER, person INTEGER, subject INTEGER, tenant INTEGER, session INTEGER, ticket INTEGER
+	call INTEGER, person INTEGER, subject INTEGER, tenant INTEGER, session INTEGER, ticket INTEGER, approval INTEGER
 ) STRICT;
 CREATE INDEX IF NOT EXISTS entry_at ON entry (at);
 CREATE INDEX IF NOT EXISTS entry_call ON entry (call) WHERE call IS NOT NULL;
 CREATE INDEX IF NOT EXISTS entry_person ON entry (person) WHERE person IS NOT NULL;
 CREATE INDEX IF NOT EXISTS entry_subject ON entry (subject) WHERE subject IS NOT NULL;
 CREATE INDEX IF NOT EXISTS entry_session ON entry (session) WHERE session IS NOT NULL;
-CREATE INDEX IF NOT EXISTS entry_ticket ON entry (ticket) WHERE ticket IS NOT NULL;`
+CREATE INDEX IF NOT EXISTS entry_ticket ON entry (ticket) WHERE ticket IS NOT NULL;
+CREATE INDEX IF NOT EXISTS entry_approval ON entry (approval) WHERE approval IS NOT NULL;`
 
 // indexName is the index's DSN. It is made anew where a crash damages it, so
 // that nothing waits for the disk.
@@ -285,7 +286,7 @@ func takeIn(tx *sql.Tx, lines *os.File, size int64) (more bool, err error) {
 	case at == size:
 		return false, nil
 	}
-	insert, err := tx.Prepare("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+	insert, err := tx.Prepare("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", indexFile, err)
 	}
@@ -338,6 +339,6 @@ func indexEntry(insert *sql.Stmt, at entryPlace, e *Entry) error {
 		c = &Call{}
 	}
 	_, err := insert.Exec(at.seq, at.pos, at.size, e.At.UnixMicro(), string(e.Kind), c.Tool, c.Outcome, c.Code, c.Explained,
-		short(c.ID), short(c.Who.Person), short(c.Who.Subject), short(c.Who.Tenant), short(c.Who.Session), short(c.Who.Ticket))
+		short(c.ID), short(c.Who.Person), short(c.Who.Subject), short(c.Who.Tenant), short(c.Who.Session), short(c.Who.Ticket), short(c.approval()))
 	return err
 }

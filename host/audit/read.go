@@ -170,6 +170,12 @@ func (r *Reader) readAt(p entryPlace) (*Entry, []byte, error) {
 	return e, line, err
 }
 
+// Stamped tells whether a host that has the log's key wrote the entry. Without
+// the key nobody knows: false.
+func (r *Reader) Stamped(found Record) bool {
+	return r.people != nil && r.people.key.stamped(found.Line, found.Entry)
+}
+
 // opened is an entry with what is sealed of it.
 func (r *Reader) opened(e *Entry, line []byte) (Record, error) {
 	record := Record{Entry: e, Line: line}
