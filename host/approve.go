@@ -374,5 +374,9 @@ func (d *decision) end(ctx context.Context, result []byte, err error) Outcome {
 		}
 		return o
 	}
-	return d.host.close(ctx, d.rec, d.trail, o, err, Proposal{Tool: d.rec.Tool})
+	left := d.host.leave(ctx, d.rec, d.trail, o, err, Proposal{Tool: d.rec.Tool})
+	if err == nil && left.State != OK { // what cannot be recorded does not leave; that it has happened, who approves must know
+		left.State, left.Reason = Failed, "the row is written, and its end could not be recorded: "+left.Reason
+	}
+	return left
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,6 +81,32 @@ func TestUnrecordedApprovalHasNoEffect(t *testing.T) {
 				d.wantRows(t, fiveBack)
 			}
 		})
+	}
+}
+
+// What has happened, and whose end cannot be recorded, is not called refused to
+// who approves; the model hears of it as of what was done.
+func TestUnrecordedEndIsTold(t *testing.T) {
+	d := refundDesk(t)
+	h, log := openFailing(t, d)
+	a := proposes(t, h, asker(), "issue_refund", `{"order_id":"LK-500000","amount":5.00}`)
+	log.ended = errFull
+	o := agree(t, h, "usr-grace", a)
+	wantOutcome(t, o, "failed: audit_unavailable (audit)")
+	if !strings.HasPrefix(o.Reason, "the row is written, and its end could not be recorded: ") {
+		t.Error(o.Reason)
+	}
+	d.wantRows(t, fiveBack)
+	wantStanding(t, h, a.ID, state.Done, "")
+}
+
+// A host that is closed twice is closed.
+func TestCloseTwice(t *testing.T) {
+	h := refundDesk(t).openAs(t, nil)
+	for range 2 {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -108,7 +108,7 @@ func Codes() []Code {
 		{codeOvertaken, GateResult, Failed, "while the guest of an approved write ran, what its rules rest on has changed, or somebody else has ended it; nothing was written", "perhaps", "who approves", wordsFailed},
 		{codeNotWritten, GateResult, Failed, "the row of an approved write could not be written; nothing was", "perhaps", "an operator: the outbox's database and table", wordsFailed},
 		{codeUnknownEnd, GateResult, Failed, "the database did not say whether it has the row of an approved write", "no", "an operator: look into the outbox's table for the approval's id", wordsFailed},
-		{codeAuditUnavailable, GateAudit, Refused, "the call could not be recorded: no guest starts, or, where only its end could not be, the answer does not leave", "yes", "an operator: the audit log", wordsUnavailable},
+		{codeAuditUnavailable, GateAudit, Refused, "the call could not be recorded: no guest starts, or, where only its end could not be, the answer does not leave; of a write that a person has approved: failed, and its row is there", "yes", "an operator: the audit log", wordsUnavailable},
 	}
 }
 

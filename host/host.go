@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,8 @@ type Host struct {
 	replies   []*replyForm
 	kept      *kept
 	recorder  Recorder
+	closing   sync.Once
+	closed    error
 	audit     *auditRecorder // nil where Options.Recorder took its place
 	log       hclog.Logger
 	clock     func() time.Time
@@ -149,7 +152,7 @@ func (h *Host) end(ctx context.Context, p Proposal, rec *Record, t *trail, resul
 			o = h.refuse(ctx, rec, t, o, err)
 		}
 	}
-	o = h.close(ctx, rec, t, o, err, p)
+	o = h.leave(ctx, rec, t, o, err, p)
 	if o.State != Pending { // nor does what could not be recorded wait
 		return o
 	}
@@ -160,8 +163,8 @@ func (h *Host) end(ctx context.Context, p Proposal, rec *Record, t *trail, resul
 	return o
 }
 
-// close records an outcome before it leaves.
-func (h *Host) close(ctx context.Context, rec *Record, t *trail, o Outcome, err error, p Proposal) Outcome {
+// leave records an outcome before it leaves.
+func (h *Host) leave(ctx context.Context, rec *Record, t *trail, o Outcome, err error, p Proposal) Outcome {
 	t.hide(rec.hide)
 	rec.Ended, rec.State, rec.Gate, rec.Code, rec.Reason, rec.Field = h.clock(), o.State, o.Gate, o.Code, o.Reason, o.Field
 	rec.Answers = t.answers
@@ -329,6 +332,11 @@ func (h *Host) knowsRole(role string) bool {
 
 // Close gives back what the host holds. No call may run any more.
 func (h *Host) Close() error {
+	h.closing.Do(func() { h.closed = h.close() })
+	return h.closed
+}
+
+func (h *Host) close() error {
 	var errs []error
 	for _, t := range h.tools {
 		if t.module != nil {
