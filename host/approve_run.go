@@ -286,6 +286,11 @@ func (d *decision) row(b bounded) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if b.outbox.config.Deliver != nil { // with what only the yes has given
+		if _, err := b.outbox.sending(b.outbox.with(s.rowValue, func(name string) string { return given(decided, name) })); err != nil {
+			return nil, fmt.Errorf("it could not be delivered: %w", err)
+		}
+	}
 	return s.storedRow(decided)
 }
 

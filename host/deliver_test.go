@@ -456,3 +456,44 @@ func TestNoValuePassesForAnother(t *testing.T) {
 		}
 	}
 }
+
+// What only the approval gives is shown as that, and leaves as what it is; no
+// value of a model can look like it.
+func TestShownAsGiven(t *testing.T) {
+	k := newHook(t)
+	d := rootDesk(t, "creer_demande_conges", "E001", "127.0.0.1:8431", k.Listener.Addr().String(), "body = { employe_id", `body = { reference = "{row.id}", note = "demande {row.id} de {row.employe_id}", employe_id`)
+	h := d.openAt(t, time.Now)
+	a := deliveryOf(t, h, agreed(t, h, camille(), "creer_demande_conges", leave))
+	if want := `"body":{"reference":"{approval.id}","note":"demande {approval.id} de E001",`; !strings.Contains(string(a.Content), want) {
+		t.Errorf("no %s in %s", want, a.Content)
+	}
+	deliverDue(t, h)
+	if want := `{"reference":"` + a.ID + `","note":"demande ` + a.ID + ` de E001",`; len(k.bodies) != 1 || !strings.Contains(k.bodies[0], want) {
+		t.Errorf("no %s in %q", want, k.bodies)
+	}
+	for given, want := range map[string]string{"": "pending: waiting (approval)", " {row.email_id}": "refused: no_row (approval)"} {
+		d := newWritingDesk(t, strings.Replace(writingConfig(t, "send_email"), "{row.body}", "{row.body}"+given, 1), "send_email")
+		h := d.openAs(t, func(o *Options) { o.Recorder = NewMemoryRecorder(100) })
+		wantOutcome(t, h.Call(t.Context(), asker(), ask("send_email", `{"to":"nadia@example.net","subject":"Your chairs","body":"see {approval.id}"}`)), want)
+		wantOutcome(t, h.Call(t.Context(), asker(), ask("send_email", `{"to":"nadia@example.net","subject":"Your chairs","body":"see {row.email_id} {approved}"}`)), "pending: waiting (approval)")
+	}
+}
+
+// A URL that no time can be a part of does not load, as no row could ever leave.
+func TestGivenInAURL(t *testing.T) {
+	raw, err := os.ReadFile("../config.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := hosttest.OnlyTools(string(raw), "creer_demande_conges")
+	for column, want := range map[string]string{"id": "", "demandeur": "deliver.url: {row.demandeur}: "} {
+		changed := strings.NewReplacer(`demandeur = "{session.subject}"`, `demandeur = "{approval.time}"`, `url = "http://127.0.0.1:8431/demandes"`+"\nbody", `url = "http://127.0.0.1:8431/demandes/{row.`+column+"}\"\nbody",
+			`url = "http://127.0.0.1:8431/demandes"`+"\nmethods", `url = "http://127.0.0.1:8431/demandes/"`+"\nmethods").Replace(text)
+		d := newDesk(t, changed, "creer_demande_conges")
+		d.notices(t)
+		_, err := d.tryOpen(t)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", column, err)
+		}
+	}
+}

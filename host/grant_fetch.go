@@ -104,27 +104,37 @@ func (g *fetchGrant) sentences(only string) (out []string) {
 		} else {
 			s += ", with any query"
 		}
-		if len(a.Headers) > 0 {
-			var names []string
-			for _, h := range a.Headers {
-				names = append(names, h.Name+" = "+shownValue(h.Value))
-			}
-			s += ", with the host's " + strings.Join(names, ", ")
-		}
+		s += shownHeaders(a)
 		if len(a.MayEcho) > 0 {
 			s += ", which an answer may repeat: " + strings.Join(shownRefs(a), ", ")
 		}
-		where := "public addresses"
-		if len(a.Addresses) > 0 {
-			where = strings.Join(shownPrefixes(a), ", ")
-		}
-		s += ", at " + where
-		if a.Roots != "" {
-			s += ", by the certificates of " + a.RootsShown
-		}
-		out = append(out, s+", of at most "+config.ShowSize(g.config.MaxBytes))
+		out = append(out, s+", "+shownWhere(a)+", of at most "+config.ShowSize(g.config.MaxBytes))
 	}
 	return out
+}
+
+// shownHeaders are the headers that the host adds, as the config has them.
+func shownHeaders(a config.Allow) string {
+	if len(a.Headers) == 0 {
+		return ""
+	}
+	var names []string
+	for _, h := range a.Headers {
+		names = append(names, h.Name+" = "+shownValue(h.Value))
+	}
+	return ", with the host's " + strings.Join(names, ", ")
+}
+
+// shownWhere says what may be dialled.
+func shownWhere(a config.Allow) string {
+	where := "at public addresses"
+	if len(a.Addresses) > 0 {
+		where = "at " + strings.Join(shownPrefixes(a), ", ")
+	}
+	if a.Roots != "" {
+		where += ", by the certificates of " + a.RootsShown
+	}
+	return where
 }
 
 func shownPrefixes(a config.Allow) []string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,24 +56,52 @@ func (g *outboxGrant) sentences(string) []string {
 	for _, c := range g.config.Row {
 		cells = append(cells, c.Column+" = "+shownValue(c.Is))
 	}
-	s := "one row of " + g.table + " for each approval: " + strings.Join(cells, ", ")
-	if d := g.config.Deliver; d != nil {
-		s += "; delivered by " + g.how()
+	out := []string{"one row of " + g.table + " for each approval: " + strings.Join(cells, ", ")}
+	if g.config.Deliver != nil {
+		out = append(out, "then delivered by "+g.how())
 	}
-	return []string{s}
+	return out
 }
 
-// how says where a row is delivered, as the config has it.
+// how says where a row is delivered and what leaves, as the config has it.
 func (g *outboxGrant) how() string {
 	d := g.config.Deliver
+	tries := ", tried " + count(d.Tries, "time") + " at most"
 	if d.Mail != "" {
 		server := d.Mail
 		if g.mail != nil {
 			server = g.mail.Shown
 		}
-		return fmt.Sprintf("mail over %s, from %s to %s", server, d.From, shownValue(d.To))
+		return fmt.Sprintf("mail over %s, from %s to %s, subject %s, text %s", server, d.From, shownValue(d.To), shownValue(d.Subject), shownValue(d.Text)) + tries
 	}
-	return fmt.Sprintf("%s %s", d.Method, d.URL)
+	s := fmt.Sprintf("%s %s", d.Method, d.URL)
+	if len(d.Body) > 0 {
+		var members []string
+		for _, c := range d.Body {
+			members = append(members, c.Column+" = "+shownValue(c.Is))
+		}
+		s += " with " + strings.Join(members, ", ")
+	}
+	for _, a := range g.entries() {
+		s += shownHeaders(a) + ", " + shownWhere(a)
+	}
+	return s + tries
+}
+
+// entries are those that could take the delivery: of its method, and over its URL.
+func (g *outboxGrant) entries() (list []config.Allow) {
+	if g.by == nil {
+		return nil
+	}
+	url, err := g.url.Render(func(string) (string, bool) { return "x", true })
+	if err != nil {
+		return nil
+	}
+	entry, err := g.by.fetch.Reach(make([]capabilities.FetchSecrets, len(g.by.config.Allow)), nil).AdmitDelivery(g.config.Deliver.Method, url)
+	if err != nil {
+		return nil
+	}
+	return g.by.config.Allow[entry : entry+1]
 }
 
 func (g *outboxGrant) resolve(h *Host, r *resolvedGrant) {
@@ -111,39 +140,52 @@ type sending struct {
 	text        string
 }
 
-// sending renders a delivery of a row. The error says which value cannot stand
-// where it is to.
-func (g *outboxGrant) sending(value func(column string) strictjson.Value) (s sending, err error) {
-	d := g.config.Deliver
-	text := func(t config.Template) string {
-		out, _ := t.Render(func(ref config.Ref) (string, bool) {
-			v := value(ref.Name)
-			if s, scalar := v.Text(); scalar {
-				return s, true
-			}
-			if v.Kind() == strictjson.Nothing || v.Kind() == strictjson.Null {
-				return "", true
-			}
-			return string(v.AppendJSON(nil)), true
-		})
-		return out
-	}
-	if d.Mail != "" {
-		s.from, s.to, s.subject, s.text = d.From, text(d.To), text(d.Subject), text(d.Text)
+// sending renders a delivery of a row as it leaves. The error says which value
+// cannot stand where it is to.
+func (g *outboxGrant) sending(value rowValues) (sending, error) {
+	s := g.render(value)
+	if g.config.Deliver.Mail != "" {
 		return s, capabilities.CheckMail(capabilities.Mail{ID: "x", Date: time.Unix(1, 0), From: s.from, To: s.to, Subject: s.subject, Text: s.text})
 	}
-	s.method = d.Method
-	if s.url, err = g.at(value); err != nil {
-		return s, err
+	var err error
+	s.url, err = g.at(value)
+	return s, err
+}
+
+// rowValues gives the value of a column of a row.
+type rowValues func(column string) strictjson.Value
+
+// text renders a text with values of the row; NULL is nothing.
+func (value rowValues) text(t config.Template) string {
+	out, _ := t.Render(func(ref config.Ref) (string, bool) {
+		v := value(ref.Name)
+		if s, scalar := v.Text(); scalar {
+			return s, true
+		}
+		if v.Kind() == strictjson.Nothing || v.Kind() == strictjson.Null {
+			return "", true
+		}
+		return string(v.AppendJSON(nil)), true
+	})
+	return out
+}
+
+// render puts values where they stand, whatever they are.
+func (g *outboxGrant) render(value rowValues) (s sending) {
+	d := g.config.Deliver
+	if d.Mail != "" {
+		s.from, s.to, s.subject, s.text = d.From, value.text(d.To), value.text(d.Subject), value.text(d.Text)
+		return s
 	}
+	s.method, s.url = d.Method, value.text(d.URL)
 	if d.Body == nil {
-		return s, nil
+		return s
 	}
 	s.body = []byte(`{`)
 	for _, c := range d.Body {
 		v := value(refColumn(c.Is))
 		if refColumn(c.Is) == "" {
-			v = strictjson.Text(text(c.Is))
+			v = strictjson.Text(value.text(c.Is))
 		}
 		if v.Kind() == strictjson.Nothing || v.Kind() == strictjson.Null {
 			continue // an optional argument that was left out
@@ -154,7 +196,7 @@ func (g *outboxGrant) sending(value func(column string) strictjson.Value) (s sen
 		s.body = v.AppendJSON(append(strictjson.AppendString(s.body, c.Column), ':'))
 	}
 	s.body = append(s.body, '}')
-	return s, nil
+	return s
 }
 
 // refColumn is the x of a template that is {row.x} and nothing else, whose value
@@ -169,23 +211,28 @@ func refColumn(t config.Template) string {
 
 // at puts the row's values into the URL: each is one plain segment of its path
 // and can be nothing else.
-func (g *outboxGrant) at(value func(column string) strictjson.Value) (string, error) {
+func (g *outboxGrant) at(value rowValues) (string, error) {
 	return g.url.Render(func(name string) (string, bool) {
 		return value(strings.TrimPrefix(name, string(config.SpaceRow)+".")).Text()
 	})
 }
 
-// preview is the delivery as it is shown before it is approved (I16), and refuses one
-// that could not leave: of this session, or with these values. nil: there is none.
-func (g *outboxGrant) preview(s Session, value func(column string) strictjson.Value) ([]byte, error) {
+// preview is the delivery as it is shown before it is approved, and refuses one
+// that could not leave: of this session, or with these values. What the approval
+// gives stands in it as the config has it, {approval.id}, and no value of the row
+// may look so. nil: there is none.
+func (g *outboxGrant) preview(s Session, value rowValues) ([]byte, error) {
 	if g.config.Deliver == nil {
 		return nil, nil
 	}
-	// What the approval gives is not there yet, and stands for it here.
-	out, err := g.sending(func(column string) strictjson.Value { return placeholderFor(g.config.Row, column, value) })
+	if err := g.looksGiven(value); err != nil {
+		return nil, err
+	}
+	tried, err := g.sending(g.with(value, tryGiven))
 	if err != nil {
 		return nil, err
 	}
+	out := g.render(g.with(value, func(name string) string { return config.Ref{Space: config.SpaceApproval, Name: name}.String() }))
 	if g.config.Deliver.Mail != "" {
 		b := strictjson.AppendString([]byte(`{"mail":`), g.mail.Shown)
 		b = strictjson.AppendString(append(b, `,"from":`...), out.from)
@@ -193,7 +240,7 @@ func (g *outboxGrant) preview(s Session, value func(column string) strictjson.Va
 		b = strictjson.AppendString(append(b, `,"subject":`...), out.subject)
 		return append(strictjson.AppendString(append(b, `,"text":`...), out.text), '}'), nil
 	}
-	headers, err := g.admits(s, out)
+	headers, err := g.admits(s, tried)
 	if err != nil {
 		return nil, err
 	}
@@ -208,18 +255,50 @@ func (g *outboxGrant) preview(s Session, value func(column string) strictjson.Va
 	return append(b, '}'), nil
 }
 
-// placeholderFor gives a column's value; of one that the approval gives a plain
-// word, as an id is one.
-func placeholderFor(row []config.Cell, column string, value func(column string) strictjson.Value) strictjson.Value {
-	for _, c := range row {
-		if c.Column != column {
-			continue
+// with has what the approval gives in its columns.
+func (g *outboxGrant) with(value rowValues, given func(name string) string) rowValues {
+	return func(column string) strictjson.Value {
+		if name := g.given(column); name != "" {
+			return strictjson.Text(given(name))
 		}
-		if name := c.Given(); name != "" {
-			return strictjson.Text("approval." + name)
+		return value(column)
+	}
+}
+
+// given is what of the approval fills a column; "": nothing.
+func (g *outboxGrant) given(column string) string {
+	for _, c := range g.config.Row {
+		if c.Column == column {
+			return c.Given()
 		}
 	}
-	return value(column)
+	return ""
+}
+
+// tryGiven is what an approval could give.
+func tryGiven(name string) string {
+	switch name {
+	case "id":
+		return strings.Repeat("A", approvalIDChars)
+	case "approver":
+		return "usr-1"
+	default: // time
+		return time.Unix(1, 0).UTC().Format(time.RFC3339)
+	}
+}
+
+// looksGiven refuses a value that would look, where it is shown, like what the
+// approval gives.
+func (g *outboxGrant) looksGiven(value rowValues) error {
+	if !slices.ContainsFunc(g.config.Deliver.Refs(), func(r config.Ref) bool { return g.given(r.Name) != "" }) {
+		return nil
+	}
+	for _, c := range g.config.Row {
+		if c.Given() == "" && strings.Contains(string(value(c.Column).AppendJSON(nil)), "{"+string(config.SpaceApproval)+".") {
+			return fmt.Errorf("row.%s holds {approval., which stands for what the approval gives", c.Column)
+		}
+	}
+	return nil
 }
 
 // admits holds a delivery against the fetch capability that it goes over, for

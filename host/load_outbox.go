@@ -77,7 +77,14 @@ func (l *loader) holdDelivery(c *config.Capability) {
 	template, err := capabilities.ParseURLTemplate(d.URL.String())
 	tried := ""
 	if err == nil {
-		tried, err = template.Render(func(string) (string, bool) { return "x", true })
+		tried, err = template.Render(func(name string) (string, bool) {
+			for _, cell := range c.Outbox.Row {
+				if name == string(config.SpaceRow)+"."+cell.Column && cell.Given() != "" {
+					return tryGiven(cell.Given()), true
+				}
+			}
+			return "x", true
+		})
 	}
 	if err != nil {
 		l.fault(d.At("url"), "[capabilities.%s] deliver.url: %v", c.Name, err)

@@ -65,6 +65,15 @@ type Mail struct {
 	lines keyLines
 }
 
+// Refs gives the references to columns of the row, wherever they stand in it.
+func (d *Deliver) Refs() []Ref {
+	refs := slices.Concat(d.URL.Refs(), d.To.Refs(), d.Subject.Refs(), d.Text.Refs())
+	for _, c := range d.Body {
+		refs = append(refs, c.Is.Refs()...)
+	}
+	return refs
+}
+
 // At is Database.At for a mail server.
 func (m Mail) At(key string) Place { return m.lines.at(m.Place, key) }
 
