@@ -160,11 +160,12 @@ type tableColumn struct {
 	notNull   bool
 	pk        int
 	generated bool // by the table itself
+	fallback  bool // it has a default
 }
 
 // columns reads a table's columns; there are none where there is no such table.
 func (d *Database) columns(ctx context.Context, table string) (map[string]tableColumn, error) {
-	rows, err := d.db.QueryContext(ctx, `SELECT name, type, "notnull", pk, hidden > 1 FROM pragma_table_xinfo(?)`, table)
+	rows, err := d.db.QueryContext(ctx, `SELECT name, type, "notnull", pk, hidden > 1, dflt_value IS NOT NULL FROM pragma_table_xinfo(?)`, table)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +174,7 @@ func (d *Database) columns(ctx context.Context, table string) (map[string]tableC
 	for rows.Next() {
 		var name string
 		var c tableColumn
-		if err := rows.Scan(&name, &c.declared, &c.notNull, &c.pk, &c.generated); err != nil {
+		if err := rows.Scan(&name, &c.declared, &c.notNull, &c.pk, &c.generated, &c.fallback); err != nil {
 			return nil, err
 		}
 		c.declared = strings.ToUpper(c.declared)

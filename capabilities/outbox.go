@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -35,6 +37,7 @@ type Outbox struct {
 	c       OutboxConfig
 	db      *Database
 	types   map[string]ColumnType
+	table   map[string]tableColumn
 	stored  *Statement // how many rows have an approval's id
 	lookup  *Statement // the row of an approval
 	insert  string
@@ -60,6 +63,8 @@ func OpenOutbox(ctx context.Context, db *Database, c OutboxConfig) (*Outbox, []F
 	for _, name := range c.Columns {
 		faults = append(faults, heldExactly(name, table[name], o.types[name])...)
 	}
+	faults = append(faults, notFilled(table, c.Columns)...)
+	o.table = table
 	if key, ok := table[c.Key]; ok {
 		switch unique, err := db.unique(ctx, c.Table, c.Key, key); {
 		case err != nil:
@@ -83,6 +88,18 @@ func OpenOutbox(ctx context.Context, db *Database, c OutboxConfig) (*Outbox, []F
 	return o, nil
 }
 
+// notFilled tells of columns without which the table takes no row.
+func notFilled(table map[string]tableColumn, columns []string) (faults []Fault) {
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		c := table[name]
+		rowid := c.pk > 0 && c.declared == "INTEGER" // SQLite counts it
+		if c.notNull && !rowid && !c.fallback && !c.generated && !slices.Contains(columns, name) {
+			faults = append(faults, Fault{"row", fmt.Sprintf("column %q is NOT NULL and has no default, so that the table takes no row without it; fill it, or give it a default", name)})
+		}
+	}
+	return faults
+}
+
 // heldExactly tells of a column that would not keep what is written into it.
 func heldExactly(name string, column tableColumn, t ColumnType) []Fault {
 	switch {
@@ -93,6 +110,9 @@ func heldExactly(name string, column tableColumn, t ColumnType) []Fault {
 	}
 	return nil
 }
+
+// NotNull tells whether a column takes no NULL.
+func (o *Outbox) NotNull(column string) bool { return o.table[column].notNull }
 
 // Types gives the types of the row's columns.
 func (o *Outbox) Types() map[string]ColumnType { return o.types }

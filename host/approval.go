@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/state"
 )
 
@@ -44,7 +45,7 @@ func (h *Host) checkApproval(b bounded, rec *Record) (approved, error) {
 	}
 	shown, err := b.show()
 	if err != nil {
-		return approved{}, b.notApprovable(codeNoRow, err.Error())
+		return approved{}, b.noRow(err)
 	}
 	rec.Approval = &ApprovalRef{Digest: shown.digest}
 	who := "a person of role " + b.tool.Approve.Role
@@ -68,6 +69,20 @@ func (h *Host) checkApproval(b bounded, rec *Record) (approved, error) {
 
 func (b *bounded) notApprovable(code, reason string) error {
 	return &Refusal{Gate: GateApproval, Code: code, Place: b.tool.At("approve"), Reason: reason}
+}
+
+// noRow refuses a write whose row cannot be made. Where one argument is at fault
+// the model hears which.
+func (b *bounded) noRow(err error) error {
+	r := &Refusal{Gate: GateApproval, Code: codeNoRow, Place: b.tool.At("approve"), Reason: err.Error()}
+	var of *cellError
+	if errors.As(err, &of) {
+		r.Place = of.cell.Place
+		if refs := of.cell.Is.Refs(); len(refs) == 1 && refs[0].Space == config.SpaceArgs {
+			r.Field, r.words = refs[0].Name, "The value of "+refs[0].Name+" cannot be taken."
+		}
+	}
+	return r
 }
 
 // propose keeps the proposal. It can be approved once it is recorded, too (end, I18).

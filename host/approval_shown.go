@@ -53,7 +53,7 @@ func (b *bounded) show() (*shown, error) {
 	for _, c := range b.outbox.config.Row {
 		made, err := b.cell(c)
 		if err != nil {
-			return nil, fmt.Errorf("%s: row.%s: %w", b.outbox.name, c.Column, err)
+			return nil, &cellError{c, fmt.Errorf("%s: row.%s: %w", b.outbox.name, c.Column, err)}
 		}
 		s.cells = append(s.cells, made)
 	}
@@ -64,6 +64,14 @@ func (b *bounded) show() (*shown, error) {
 	s.write(delivery)
 	return s, nil
 }
+
+// A cellError says that a column cannot be made of this call.
+type cellError struct {
+	cell config.Cell
+	error
+}
+
+func (e *cellError) Unwrap() error { return e.error }
 
 // cell makes one column. An argument that is left out is NULL; anything else
 // that is absent is an error.

@@ -130,8 +130,10 @@ func statusWords(kept state.Approval) string {
 		return "It could not be done; nothing was written."
 	case state.Done:
 		switch kept.Delivery {
-		case state.Due, state.Sending, state.Dead:
+		case state.Due, state.Sending:
 			return "A person has agreed; it is recorded, and on its way."
+		case state.Dead:
+			return "A person has agreed; it is recorded and has not arrived, and a person has to look."
 		case state.Delivered:
 			return "A person has agreed; it is recorded and was delivered."
 		default:

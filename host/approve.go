@@ -78,13 +78,35 @@ func hashOf(a config.Approver) string {
 	return hash
 }
 
+// Agree names those of [approvers] who could agree to a write of a tool now, in
+// some tenant: they have a token, and the role by the directory.
+func (h *Host) Agree(ctx context.Context, tool string) (names []string, err error) {
+	t, ok := h.tools[tool]
+	if !ok || t.Approve == nil || h.directory == nil {
+		return nil, nil
+	}
+	for _, a := range h.config.Approvers {
+		if hashOf(a) == "" {
+			continue
+		}
+		switch holds, err := h.directory.holdsSomewhere(ctx, a.Subject, t.Approve.Role); {
+		case err != nil:
+			return nil, err
+		case holds:
+			names = append(names, a.Subject)
+		}
+	}
+	return names, nil
+}
+
 // Approval is one of them, as operators see it.
 type Approval struct {
 	state.Approval
-	Shown  Shown    // what is agreed to
-	Said   []string // arguments that decide nothing and are written nowhere: the model's own words
-	Gone   bool     // Shown is forgotten
-	Broken string   // why Shown is not what was kept; "": it is
+	Shown  Shown           // what is agreed to
+	Said   []string        // arguments that decide nothing and are written nowhere: the model's own words
+	Needs  *config.Approve // who may agree; nil: the config has no such tool any more
+	Gone   bool            // Shown is forgotten
+	Broken string          // why Shown is not what was kept; "": it is
 }
 
 // Waits tells whether somebody can still decide.
@@ -94,6 +116,9 @@ func (a Approval) Waits() bool { return a.State == state.Waiting }
 func (h *Host) view(kept state.Approval) Approval {
 	a := viewOf(kept)
 	t, ok := h.tools[kept.Tool]
+	if ok {
+		a.Needs = t.Approve
+	}
 	for name := range a.Shown.Arguments.Members() {
 		if !ok || !t.uses(name) {
 			a.Said = append(a.Said, name)
@@ -152,6 +177,9 @@ func (h *Host) Approvals(ctx context.Context, states ...state.ApprovalState) ([]
 // ErrSeveral says that a beginning of an id is that of more than one.
 var ErrSeveral = errors.New("more than one approval begins so; write more of its id")
 
+// ErrShort says that a beginning of an id names none.
+var ErrShort = fmt.Errorf("write at least %d characters of the approval's id", minPrefix)
+
 // minPrefix is how much of an id names an approval at least.
 const minPrefix = 4
 
@@ -168,7 +196,7 @@ func (h *Host) Approval(ctx context.Context, id string) (Approval, error) {
 		return h.view(kept), err
 	}
 	if len(id) < minPrefix {
-		return Approval{}, state.ErrNoApproval
+		return Approval{}, ErrShort
 	}
 	found, err := approvals.Beginning(id)
 	switch {
@@ -193,6 +221,16 @@ type decision struct {
 	trail  *trail
 	token  string
 	run    string // what of it is to be told
+}
+
+// MayApprove tells, before anybody is asked, whether their yes could count. The
+// error is what Approve would refuse with; nothing is recorded.
+func (h *Host) MayApprove(ctx context.Context, who Approver, id string) error {
+	d, err := h.decision(ctx, who, id, "")
+	if err != nil {
+		return err
+	}
+	return d.mayDecide(ctx, false)
 }
 
 // Approve is a person's yes to what has this digest. It decides again, runs the
@@ -227,7 +265,7 @@ func (h *Host) decision(ctx context.Context, who Approver, id, digest string) (*
 	}
 	d.kept, err = h.Approval(ctx, id)
 	switch {
-	case errors.Is(err, state.ErrNoApproval), errors.Is(err, ErrSeveral):
+	case errors.Is(err, state.ErrNoApproval), errors.Is(err, ErrSeveral), errors.Is(err, ErrShort):
 		return d, refusedApproval(codeNotWaiting, "%v", err)
 	case err != nil:
 		return d, refusedApproval(codeUnavailable, "%v", err)
@@ -288,17 +326,18 @@ func (d *decision) sound() error {
 		return d.void(refusedApproval(codePolicyChanged, "%s", d.kept.Broken))
 	}
 	if d.digest != d.kept.Digest {
-		return refusedApproval(codeFactsChanged, "it shows something else now than what was agreed to; see: toolhost approvals show %s", d.kept.ID)
+		return refusedApproval(codeFactsChanged, "what was agreed to is not what it shows now; see: toolhost approvals show %s", d.kept.ID)
 	}
 	return d.logged()
 }
 
 // void ends an approval that can never be approved any more.
 func (d *decision) void(why error) error {
-	if err := d.writes.Void(d.kept.ID, d.kept.Digest, refusalCode(why)); err != nil && !errors.Is(err, state.ErrNotSo) {
-		return errors.Join(why, err)
+	err := d.writes.Void(d.kept.ID, d.kept.Digest, refusalCode(why))
+	if errors.Is(err, state.ErrNotSo) {
+		return refusedApproval(codeNotWaiting, fasterWords)
 	}
-	return why
+	return errors.Join(why, err)
 }
 
 func refusalCode(err error) string {
@@ -337,7 +376,7 @@ func (d *decision) claim(to state.ApprovalState) error {
 	case errors.Is(err, state.ErrOtherDigest):
 		return refusedApproval(codeFactsChanged, "%v", err)
 	case errors.Is(err, state.ErrNotSo), errors.Is(err, state.ErrNoApproval):
-		return refusedApproval(codeNotWaiting, "somebody was faster, or it has expired")
+		return refusedApproval(codeNotWaiting, fasterWords)
 	case err != nil:
 		return refusedApproval(codeUnavailable, "%v", err)
 	}

@@ -115,26 +115,28 @@ func (d *decision) hold(now *shown) error {
 	}
 	changes := d.kept.Shown.differences(is)
 	err = refusedApproval(codeFactsChanged, "since it was shown: %s; see: toolhost approvals show %s", strings.Join(changes, "; "), d.kept.ID)
-	if back := d.showAnew(now); back != nil {
+	switch back := d.showAnew(now); {
+	case errors.Is(back, state.ErrNotSo):
+		return refusedApproval(codeNotWaiting, fasterWords)
+	case back != nil:
 		return errors.Join(err, back)
 	}
 	return err
 }
 
-// showAnew lets it wait with what it shows now.
+// fasterWords are for who decides what does not wait any more.
+const fasterWords = "somebody was faster, or it has expired"
+
+// showAnew lets it wait with what it shows now; state.ErrNotSo: it does not wait.
 func (d *decision) showAnew(now *shown) error {
 	err := d.writes.Back(d.kept.ID, d.token, now.digest, now.content)
 	if errors.Is(err, state.ErrNotSo) { // it was not ours yet
 		err = d.writes.Show(d.kept.ID, d.kept.Digest, now.digest, now.content)
 	}
-	switch {
-	case errors.Is(err, state.ErrNotSo):
-		return nil // somebody else was faster
-	case err != nil:
-		return err
+	if err == nil {
+		d.rec.Approval.Shows = now.digest
 	}
-	d.rec.Approval.Shows = now.digest
-	return nil
+	return err
 }
 
 // fail ends it: nothing was written.
@@ -226,7 +228,8 @@ func (d *decision) write(ctx context.Context, b bounded) error {
 	case err == nil:
 		return nil
 	case changed != nil:
-		return errors.Join(&Failure{Gate: GateResult, Code: codeOvertaken, Reason: "what it rests on has changed while the tool ran; nothing was written, and it waits with what it shows now"}, d.showAnew(changed))
+		f := &Failure{Gate: GateResult, Code: codeOvertaken, Reason: "what it rests on has changed while the tool ran; nothing was written, and it waits with what it shows now"}
+		return errors.Join(f, d.showAnew(changed))
 	case errors.As(err, &refused):
 		return d.failed(&Failure{Gate: GateResult, Code: codeOvertaken, Reason: "what it rests on has changed while the tool ran; nothing was written: " + refused.Error()})
 	case errors.Is(err, state.ErrNotSo):

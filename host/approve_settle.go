@@ -52,14 +52,17 @@ func (h *Host) forget(approvals *state.Approvals) {
 // ForgetPerson takes out what approvals that have ended say of a person, and
 // tells how many still need it.
 func ForgetPerson(approvals *state.Approvals, customer, subject string, tenant *string) (forgotten, left int, err error) {
-	return approvals.Forget(func(content []byte) bool {
-		s, err := readShown(content)
+	return approvals.Forget(func(one state.Approval) (asked, agreed bool) {
+		agreed = subject != "" && one.Approver == subject
+		s, err := readShown(one.Content)
 		if err != nil {
-			return false
+			return false, agreed
 		}
 		who := s.Session
-		of := customer != "" && who.Attributes["customer"] == customer || subject != "" && who.Subject == subject
-		return of && (tenant == nil || who.Tenant == *tenant)
+		if tenant != nil && who.Tenant != *tenant {
+			return false, false
+		}
+		return customer != "" && who.Attributes["customer"] == customer || subject != "" && who.Subject == subject, agreed
 	})
 }
 

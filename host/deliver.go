@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -94,20 +96,50 @@ func (h *Host) Deliver(ctx context.Context, told func(Delivered)) {
 	}
 }
 
-// DeliverAgain makes a row due that did not arrive: a person wants it.
-func (h *Host) DeliverAgain(ctx context.Context, id string) error {
+// DeliverAgain makes a row due that did not arrive: a person wants it, where and as
+// the config says now. It gives what will leave, as JSON, and what was approved.
+func (h *Host) DeliverAgain(ctx context.Context, id string) (now, then []byte, err error) {
 	a, err := h.Approval(ctx, id)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	approvals, err := h.kept.approvals()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	if err := h.recorder.Decided(recordOf(h, a.Approval), wordAgain); err != nil {
-		return err
+	o := h.outboxOf(a.Tool)
+	switch {
+	case !a.Delivery.Ended():
+		return nil, nil, state.ErrNotSo
+	case o == nil || o.config.Deliver == nil:
+		return nil, nil, fmt.Errorf("nothing delivers the rows of %s any more", a.Tool)
+	case a.Gone || a.Broken != "":
+		return nil, nil, errors.New("who asked is forgotten")
 	}
-	return approvals.Again(a.ID)
+	if now, err = o.preview(a.Shown.Session, columnsOf(a.Shown.Row)); err != nil {
+		return nil, nil, err
+	}
+	rec := recordOf(h, a.Approval)
+	rec.Reason = fmt.Sprintf("user %d", os.Getuid())
+	if err := h.recorder.Decided(rec, wordAgain); err != nil {
+		return nil, nil, err
+	}
+	return now, a.Shown.Delivery.AppendJSON(nil), approvals.Again(a.ID)
+}
+
+// columnsOf gives the columns of a row that was read.
+func columnsOf(row strictjson.Value) rowValues {
+	return func(column string) strictjson.Value { v, _ := row.Get(column); return v }
+}
+
+// ByPerson tells whether a word of a decided entry is of a person who has proved
+// who they are. The others are the host's: of deliveries, and of what a crash left.
+func ByPerson(word string) bool {
+	ends := []string{wordAgain, wordSending, wordDead, wordSettled}
+	for _, e := range []capabilities.AttemptEnd{capabilities.Delivered, capabilities.Refused, capabilities.Later, capabilities.Unknown, capabilities.NotTried} {
+		ends = append(ends, e.String())
+	}
+	return !slices.Contains(ends, word)
 }
 
 // The words of deliveries in the audit log, beside those of capabilities.AttemptEnd.
@@ -171,7 +203,7 @@ func (h *Host) try(ctx context.Context, a state.Approval, wasSending bool) capab
 	case row.Kind() == strictjson.Nothing:
 		return no(deadEnd, "row: it is not in its table any more")
 	}
-	out, err := o.sending(func(column string) strictjson.Value { v, _ := row.Get(column); return v })
+	out, err := o.sending(columnsOf(row))
 	if err != nil {
 		return no(deadEnd, "row: "+err.Error())
 	}
@@ -183,7 +215,9 @@ func (h *Host) try(ctx context.Context, a state.Approval, wasSending bool) capab
 			return no(deadEnd, why)
 		}
 	}
-	if err := h.recorder.Decided(recordOf(h, a), wordSending); err != nil {
+	rec := recordOf(h, a)
+	rec.Reason = out.where()
+	if err := h.recorder.Decided(rec, wordSending); err != nil {
 		return no(capabilities.NotTried, "audit: "+err.Error())
 	}
 	if o.config.Deliver.Mail != "" {
@@ -215,7 +249,7 @@ func sameRow(a state.Approval, then Shown, row strictjson.Value) string {
 
 // sameWay says in what it would leave otherwise than the approver was shown.
 func (g *outboxGrant) sameWay(then Shown) string {
-	now, err := g.preview(then.Session, func(column string) strictjson.Value { v, _ := then.Row.Get(column); return v })
+	now, err := g.preview(then.Session, columnsOf(then.Row))
 	if err != nil {
 		return "config: " + err.Error()
 	}

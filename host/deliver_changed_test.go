@@ -25,7 +25,7 @@ func TestChangedRowDoesNotLeave(t *testing.T) {
 			d.sql(t, fmt.Sprintf("UPDATE emails SET %s = %s", column, value))
 			deliverDue(t, h)
 			wantDelivery(t, h, a.ID, state.Dead, state.Done)
-			if err := h.DeliverAgain(t.Context(), a.ID); err != nil {
+			if _, _, err := h.DeliverAgain(t.Context(), a.ID); err != nil {
 				t.Fatal(err)
 			}
 			deliverDue(t, h)
@@ -34,7 +34,7 @@ func TestChangedRowDoesNotLeave(t *testing.T) {
 				t.Errorf("the other side has %q", got)
 			}
 			d.sql(t, "UPDATE emails SET recipient = 'nadia@example.net', subject = 'Your chairs', body = 'On Monday.', customer_id = 'C-20000', tenant = 'larkfield'")
-			if err := h.DeliverAgain(t.Context(), a.ID); err != nil {
+			if _, _, err := h.DeliverAgain(t.Context(), a.ID); err != nil {
 				t.Fatal(err)
 			}
 			deliverDue(t, h)

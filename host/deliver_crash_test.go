@@ -172,7 +172,7 @@ func TestKilledWhileSendingAMail(t *testing.T) {
 			if !strings.Contains(string(status.Result), `"state":"unknown"`) {
 				t.Errorf("the model hears %s", status.Result)
 			}
-			if err := h.DeliverAgain(t.Context(), a.ID); err != nil { // a person has looked
+			if _, _, err := h.DeliverAgain(t.Context(), a.ID); err != nil { // a person has looked
 				t.Fatal(err)
 			}
 			deliverDue(t, h)
@@ -180,7 +180,7 @@ func TestKilledWhileSendingAMail(t *testing.T) {
 			if got := r.all(); len(got) != sent+1 || len(slices.Compact(got)) != 1 || !strings.Contains(got[0], a.ID) {
 				t.Errorf("the other side has %q", got)
 			}
-			if err := h.DeliverAgain(t.Context(), a.ID); err == nil {
+			if _, _, err := h.DeliverAgain(t.Context(), a.ID); err == nil {
 				t.Error("what has arrived can be sent again")
 			}
 			d.shut(t, h)

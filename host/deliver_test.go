@@ -252,13 +252,13 @@ func TestDeadLetter(t *testing.T) {
 	server := &http.Server{Handler: k.Config.Handler}
 	t.Cleanup(func() { server.Close() })
 	go func() { _ = server.Serve(again) }()
-	if err := h.DeliverAgain(t.Context(), id); err != nil {
+	if _, _, err := h.DeliverAgain(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	if all := deliverDue(t, h); len(all) != 1 || all[0].State != state.Delivered {
 		t.Errorf("%+v", all)
 	}
-	if err := h.DeliverAgain(t.Context(), id); err == nil {
+	if _, _, err := h.DeliverAgain(t.Context(), id); err == nil {
 		t.Error("what has arrived is sent again")
 	}
 }
@@ -298,7 +298,7 @@ func TestWhatCountsAsATry(t *testing.T) {
 	}
 	d.write(t, "config.toml", strings.ReplaceAll(string(raw), here, other.Listener.Addr().String()))
 	h = d.openAt(t, clock.now)
-	if err := h.DeliverAgain(t.Context(), id); err != nil {
+	if _, _, err := h.DeliverAgain(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	other.answers(away)
@@ -369,7 +369,7 @@ func TestDeliveryIsWhatWasApproved(t *testing.T) {
 				t.Errorf("%d requests", n)
 			}
 			// A person can mean that it goes elsewhere, and nobody that it is another row.
-			if err := h.DeliverAgain(t.Context(), id); err != nil {
+			if _, _, err := h.DeliverAgain(t.Context(), id); err != nil {
 				t.Fatal(err)
 			}
 			want, sent := state.Dead, 0

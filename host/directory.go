@@ -15,6 +15,7 @@ import (
 type directory struct {
 	config.Directory
 	lookup *capabilities.Statement
+	any    *capabilities.Statement // whether somebody holds a role in some tenant
 }
 
 func openDirectory(ctx context.Context, db *capabilities.Database, d config.Directory) (*directory, error) {
@@ -37,7 +38,20 @@ func openDirectory(ctx context.Context, db *capabilities.Database, d config.Dire
 	if err != nil {
 		return nil, err
 	}
-	return &directory{Directory: d, lookup: lookup}, nil
+	anywhere, err := db.Prepare(ctx, fmt.Sprintf("SELECT count(*) FROM %q WHERE subject = ?1 COLLATE BINARY AND role = ?2 COLLATE BINARY", d.Table))
+	if err != nil {
+		return nil, err
+	}
+	return &directory{Directory: d, lookup: lookup, any: anywhere}, nil
+}
+
+// holdsSomewhere tells whether somebody holds a role now, in whichever tenant.
+func (d *directory) holdsSomewhere(ctx context.Context, subject, role string) (bool, error) {
+	count := 0
+	if err := d.any.Row(ctx, []any{subject, role}, []any{&count}); err != nil {
+		return false, fmt.Errorf("the directory cannot be read: %w", err)
+	}
+	return count > 0, nil
 }
 
 // decides tells whether the role is one that the directory gives and takes.

@@ -140,6 +140,14 @@ type sending struct {
 	text        string
 }
 
+// where says where it goes.
+func (s sending) where() string {
+	if s.method == "" {
+		return "mail to " + s.to
+	}
+	return s.method + " " + s.url
+}
+
 // sending renders a delivery of a row as it leaves. The error says which value
 // cannot stand where it is to.
 func (g *outboxGrant) sending(value rowValues) (sending, error) {

@@ -177,7 +177,9 @@ func (l *loader) holdCell(t *tool, g *grant, c config.Cell) {
 	case !alone && column.Name != "text":
 		fault("a text for a column of type %s", column)
 	case alone && !holds(column, kind):
-		fault("%s is a %s, the column is of type %s; declare what it is: types = { %s = %q }", refs[0], kind, column, c.Column, typeFor(kind))
+		fault("%s is a %s, the column is of type %s; declare what it is: types = { %s = %q }, and the column for it", refs[0], kind, column, c.Column, typeFor(kind))
+	case alone && refs[0].Space == config.SpaceArgs && g.outbox.outbox.NotNull(c.Column) && !t.contract.Requires(refs[0].Name):
+		fault("%s can be left out, and the column is NOT NULL; let the contract require it, or the column take NULL", refs[0])
 	}
 }
 

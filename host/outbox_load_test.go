@@ -158,3 +158,30 @@ func TestSenderIsAnAddress(t *testing.T) {
 		}
 	}
 }
+
+// A table that takes no row without a column that nobody fills, or that may be
+// NULL here and not there, is found before a person has said yes.
+func TestTableThatTakesNoRow(t *testing.T) {
+	const row = `amount = "{args.amount}" }`
+	for name, tt := range map[string]struct{ table, row, want string }{
+		"not-filled": {"CREATE TABLE strict_paid (id TEXT NOT NULL PRIMARY KEY, order_id TEXT, amount TEXT, at TEXT NOT NULL)", row,
+			`column "at" is NOT NULL and has no default, so that the table takes no row without it`},
+		"left-out": {"CREATE TABLE strict_paid (id TEXT NOT NULL PRIMARY KEY, order_id TEXT NOT NULL, amount TEXT, note TEXT NOT NULL)", `amount = "{args.amount}", note = "{args.note}" }`,
+			`row.note: {args.note} can be left out, and the column is NOT NULL`},
+		"a-default":   {"CREATE TABLE strict_paid (id TEXT NOT NULL PRIMARY KEY, order_id TEXT NOT NULL, amount TEXT NOT NULL, at TEXT NOT NULL DEFAULT 'now')", row, ""},
+		"a-rowid":     {"CREATE TABLE strict_paid (n INTEGER NOT NULL PRIMARY KEY, id TEXT NOT NULL UNIQUE, order_id TEXT, amount TEXT)", row, ""},
+		"a-generated": {"CREATE TABLE strict_paid (id TEXT NOT NULL PRIMARY KEY, order_id TEXT, amount TEXT, of TEXT NOT NULL AS ('of ' || id))", row, ""},
+		"a-text":      {"CREATE TABLE strict_paid (id TEXT NOT NULL PRIMARY KEY, order_id TEXT, amount TEXT, note TEXT NOT NULL)", `amount = "{args.amount}", note = "of {args.order_id}" }`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newPayDesk(t, effectWrite, "")
+			d.write(t, "config.toml", replaceOnce(t, replaceOnce(t, writesOf(), `table = "paid"`, `table = "strict_paid"`), row, tt.row))
+			d.sql(t, tt.table)
+			d.sqlIn(t, "leave.db", "CREATE TABLE demandes (id TEXT NOT NULL PRIMARY KEY)")
+			_, err := d.tryOpen(t)
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasSuffix(err.Error(), "\n1 fault; nothing was loaded")) {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -96,11 +99,36 @@ func (c *cli) listApprovals(ctx context.Context, h *host.Host, all, asJSON bool)
 		return nil
 	}
 	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tSTATE\tTOOL\tASKED BY")
+	fmt.Fprintln(w, "ID\tSTATE\tNEEDS\tTOOL\tWITH\tASKED BY")
 	for _, a := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", clean(a.ID), clean(c.standing(a)), clean(a.Tool), clean(askedBy(a)))
+		needs := ""
+		if a.Waits() && a.Needs != nil {
+			needs = a.Needs.Role
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", clean(a.ID), clean(c.standing(a)), clean(needs), clean(a.Tool), clean(brief(a)), clean(askedBy(a)))
 	}
 	return w.Flush()
+}
+
+// briefChars is how much of the arguments a list shows: show has all of them.
+const briefChars = 60
+
+// brief is what tells one proposal from another: the arguments that decide.
+func brief(a host.Approval) string {
+	if a.Gone {
+		return ""
+	}
+	var parts []string
+	for name, v := range a.Shown.Arguments.Members() {
+		if !slices.Contains(a.Said, name) {
+			parts = append(parts, name+"="+shownMember(v))
+		}
+	}
+	text := strings.Join(parts, " ")
+	if utf8.RuneCountInString(text) > briefChars {
+		text = string([]rune(text)[:briefChars-1]) + "…"
+	}
+	return text
 }
 
 // standing is a state for a person: "waiting, 14m left".
@@ -113,31 +141,28 @@ func (c *cli) standing(a host.Approval) string {
 			now = c.clock
 		}
 		text += ", " + config.ShowDuration(a.Expires.Sub(now()).Round(time.Second)) + " left"
-	case a.Code != "":
+	case a.Code != "" && !a.Delivery.Ended():
 		text += ": " + a.Code
 	}
 	if a.Delivery != "" {
-		text += ", " + deliveryText(a.Approval)
+		text += ", " + deliveryWord(a.Delivery)
 	}
 	return text
 }
 
-// deliveryText says where a delivery stands.
-func deliveryText(a state.Approval) string {
-	switch a.Delivery {
-	case state.Due:
-		if a.Tries > 0 {
-			return fmt.Sprintf("delivery tried %s", count(a.Tries, "time"))
-		}
-		return "delivery due"
+// deliveryWord says where a delivery stands.
+func deliveryWord(d state.DeliveryState) string {
+	switch d {
+	case state.Due, state.Sending:
+		return "on its way"
 	case state.Dead:
-		return "not delivered: " + a.Status
+		return "not delivered (dead)"
 	case state.Refused:
-		return "delivery refused: " + a.Status
+		return "delivery refused"
 	case state.Doubtful:
 		return "delivery unknown"
 	default:
-		return string(a.Delivery)
+		return string(d)
 	}
 }
 
@@ -196,7 +221,7 @@ func (c *cli) approval(ctx context.Context, h *host.Host, id string) (host.Appro
 	switch {
 	case errors.Is(err, state.ErrNoApproval):
 		return a, &status{code: exitNo, err: fmt.Errorf("there is no approval %q; see: toolhost approvals list --all", id)}
-	case errors.Is(err, host.ErrSeveral):
+	case errors.Is(err, host.ErrSeveral), errors.Is(err, host.ErrShort):
 		return a, usage("%q: %w", id, err)
 	case err != nil:
 		return a, &status{code: exitHost, err: err}
@@ -217,29 +242,97 @@ func (c *cli) printApproval(a host.Approval) {
 		return
 	}
 	s := a.Shown
-	fmt.Fprintf(c.stdout, "  will write to %s\n", clean(s.Table))
+	fmt.Fprintf(c.stdout, "  %s %s\n", wouldWrite(a), clean(s.Table))
 	for name, v := range s.Given.Members() {
 		is, _ := v.Text()
-		fmt.Fprintf(c.stdout, "    %-14s (%s)\n", clean(name), filledBy(is))
+		fmt.Fprintf(c.stdout, "    %-14s %s\n", clean(name), filledBy(a, is))
 	}
 	c.printMembers("    ", s.Row)
 	if s.Delivery.Kind() == strictjson.Object {
-		fmt.Fprintln(c.stdout, "  and then send")
+		fmt.Fprintf(c.stdout, "  %s\n", wouldSend(a))
 		c.printMembers("    ", s.Delivery)
 		if _, webhook := s.Delivery.Get("method"); webhook {
-			fmt.Fprintf(c.stdout, "    %-14s (%s)\n", "key", filledBy("{approval.id}"))
+			fmt.Fprintf(c.stdout, "    %-14s %s\n", "key", filledBy(a, "{approval.id}"))
 		}
 	}
 	c.printPart("facts", s.Facts, nil)
 	c.printPart("asked with", s.Arguments, func(name string) bool { return !slices.Contains(a.Said, name) })
 	c.printPart("the model said (nobody has checked it)", s.Arguments, func(name string) bool { return slices.Contains(a.Said, name) })
 	fmt.Fprintf(c.stdout, "  of %s\n", clean(sessionText(s.Session)))
-	fmt.Fprintf(c.stdout, "  proposed by call %s\n  digest %s\n", clean(a.Call), clean(a.Digest))
+	fmt.Fprintf(c.stdout, "  proposed by call %s, %s\n  digest %s\n", clean(a.Call), ofDay(a.Asked), clean(a.Digest))
 	if a.Approver != "" {
-		fmt.Fprintf(c.stdout, "  %s by %s, %s\n", map[bool]string{true: "denied", false: "approved"}[a.State == state.Denied], clean(a.Approver), a.Decided.UTC().Format("2006-01-02 15:04:05 UTC"))
+		fmt.Fprintf(c.stdout, "  %s by %s, %s\n", map[bool]string{true: "denied", false: "approved"}[a.State == state.Denied], clean(a.Approver), ofDay(a.Decided))
 	}
 	if a.Run != "" {
 		fmt.Fprintf(c.stdout, "  run by call %s\n", clean(a.Run))
+	}
+	c.printDelivery(a)
+	if a.Waits() && a.Needs != nil {
+		fmt.Fprintf(c.stdout, "  may agree: %s, until %s\n", clean(mayAgree(a)), ofDay(a.Expires))
+	}
+}
+
+func ofDay(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// mayAgree says whose yes counts.
+func mayAgree(a host.Approval) string {
+	s := "role " + a.Needs.Role
+	if tenant := a.Shown.Session.Tenant; tenant != "" {
+		s += " of " + tenant
+	}
+	if !a.Needs.Requester {
+		s += ", and not " + a.Shown.Session.Subject
+	}
+	return s
+}
+
+// wouldWrite says whether the row is there.
+func wouldWrite(a host.Approval) string {
+	switch {
+	case a.State == state.Waiting, a.State == state.Approved, a.State == state.Running:
+		return "will write to"
+	case a.State == state.Done, a.Delivery != "":
+		return "has written to"
+	case a.State == state.Unknown:
+		return "may have written to"
+	}
+	return "would have written to"
+}
+
+// wouldSend says whether it was sent.
+func wouldSend(a host.Approval) string {
+	switch a.Delivery {
+	case state.Due, state.Sending:
+		return "and is to send"
+	case state.Delivered:
+		return "and has sent"
+	case state.Refused:
+		return "and has sent, which was refused,"
+	case state.Dead:
+		return "and has not sent"
+	case state.Doubtful:
+		return "and may have sent"
+	}
+	if wouldWrite(a) == "will write to" {
+		return "and then send"
+	}
+	return "and then sent"
+}
+
+func (c *cli) printDelivery(a host.Approval) {
+	if a.Delivery == "" {
+		return
+	}
+	text := deliveryWord(a.Delivery) + ", tried " + count(a.Tries, "time")
+	if a.Status != "" {
+		text += ", the last: " + a.Status
+	}
+	if a.Delivery == state.Due && !a.Next.IsZero() {
+		text += ", the next at " + ofDay(a.Next)
+	}
+	fmt.Fprintf(c.stdout, "  delivery: %s\n", clean(text))
+	if a.Delivery.Ended() {
+		fmt.Fprintf(c.stdout, "  to send it again: toolhost deliver --again %s\n", clean(a.ID))
 	}
 }
 
@@ -274,17 +367,22 @@ func (c *cli) printMembers(indent string, of strictjson.Value) {
 
 func shownMember(v strictjson.Value) string { return string(cleanJSON(v.AppendJSON(nil))) }
 
-// filledBy says what the approval itself gives.
-func filledBy(template string) string {
-	switch template {
-	case "{approval.id}":
-		return "this approval's id"
-	case "{approval.approver}":
-		return "who approves"
-	case "{approval.time}":
-		return "when it is approved"
+// filledBy says what the approval itself gives, or has given.
+func filledBy(a host.Approval, template string) string {
+	there := wouldWrite(a) == "has written to"
+	switch {
+	case template == "{approval.id}" && !there:
+		return "(this approval's id)"
+	case template == "{approval.approver}" && !there:
+		return "(who approves)"
+	case template == "{approval.time}" && !there:
+		return "(when it is approved)"
+	case template == "{approval.id}":
+		return strconv.Quote(a.ID)
+	case template == "{approval.approver}":
+		return clean(strconv.Quote(a.Approver))
 	}
-	return "of this approval: " + clean(template)
+	return strconv.Quote(a.Decided.UTC().Format(time.RFC3339))
 }
 
 // approvalJSON is one approval, whole, for another program.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/state"
 )
 
 func (c *cli) approvalsApproveCommand() *cobra.Command {
@@ -44,7 +45,7 @@ exit     0 done, 1 host error, 2 usage or config, 3 refused or not "yes", 4 fail
 func (c *cli) approver(h *host.Host) (host.Approver, error) {
 	token, _ := c.env(tokenVariable)
 	if token == "" {
-		return host.Approver{}, usage("who approves? Put your token into %s; toolhost approvals token NAME makes one", tokenVariable)
+		return host.Approver{}, usage("who approves? Put your token into %s; toolhost approvals token NAME makes one, and an operator puts its line into [approvers]", tokenVariable)
 	}
 	who, err := h.Approver(token)
 	if err != nil {
@@ -62,6 +63,11 @@ func (c *cli) approve(ctx context.Context, h *host.Host, id, digest string) erro
 	if err != nil {
 		return err
 	}
+	if h.MayApprove(ctx, who, a.ID) != nil {
+		o, _ := h.Approve(ctx, who, a.ID, "") // refuses, and records it
+		c.printOutcome(h, host.Proposal{Tool: a.Tool}, o)
+		return statusOf(o)
+	}
 	c.printApproval(a)
 	if digest == "" && a.Waits() && a.Broken == "" {
 		fmt.Fprintf(c.stdout, "\nApprove this write as %s? Only \"yes\" approves: ", clean(who.Subject()))
@@ -71,7 +77,7 @@ func (c *cli) approve(ctx context.Context, h *host.Host, id, digest string) erro
 		}
 		fmt.Fprintln(c.stdout)
 		if strings.TrimRight(answer, "\r\n") != "yes" {
-			return &status{code: exitNo, err: errors.New("not approved; it still waits")}
+			return &status{code: exitNo, err: fmt.Errorf("not approved; it still waits. To refuse it: toolhost approvals deny %s", a.ID)}
 		}
 		digest = a.Digest
 	}
@@ -83,8 +89,29 @@ func (c *cli) approve(ctx context.Context, h *host.Host, id, digest string) erro
 	c.printOutcome(h, host.Proposal{Tool: a.Tool}, o)
 	if o.State == host.OK {
 		fmt.Fprintf(c.stdout, "  the tool    %s\n", clean(string(o.Result)))
+	} else {
+		c.printNow(ctx, h, a.ID)
 	}
 	return statusOf(o)
+}
+
+// printNow says what has become of an approval that was not carried out.
+func (c *cli) printNow(ctx context.Context, h *host.Host, id string) {
+	a, err := h.Approval(ctx, id)
+	if err != nil {
+		return // what kept it from being carried out is told
+	}
+	now := string(a.State)
+	switch a.State {
+	case state.Waiting:
+		now = "it still waits, and shows what is so now; look, and approve it again or deny it"
+	case state.Failed:
+		now = "it has failed; the model can propose it again"
+	case state.Unknown:
+		now = "nobody knows whether it was done; look for " + a.ID + " in " + a.Shown.Table
+	default:
+	}
+	fmt.Fprintf(c.stderr, "  %s\n", clean(now))
 }
 
 func (c *cli) approvalsDenyCommand() *cobra.Command {
@@ -112,7 +139,7 @@ exit     0 denied, 1 host error, 2 usage or config, 3 refused`,
 					c.printOutcome(h, host.Proposal{Tool: a.Tool}, o)
 					return statusOf(o)
 				}
-				fmt.Fprintf(c.stdout, "denied %s: nothing was written\n", a.ID)
+				fmt.Fprintf(c.stdout, "denied %s: %s %s, asked by %s; nothing was written\n", clean(a.ID), clean(a.Tool), clean(brief(a)), clean(askedBy(a)))
 				return nil
 			})
 		},

@@ -94,8 +94,11 @@ func (t *toldCall) name() {
 		t.tool = "(" + string(t.gone) + ")"
 	}
 	session, ok := t.values["session"]
-	if s := t.text("subject"); s != "" && t.start == nil && t.end == nil { // of who decided nothing else is told
-		t.who = s
+	if t.start == nil && t.end == nil { // of who decided nothing else is told
+		t.who = "(host)"
+		if host.ByPerson(c.Approval.Word) {
+			t.who = cmp.Or(t.text("subject"), "("+string(t.gone)+")")
+		}
 		return
 	}
 	if !ok {

@@ -42,6 +42,7 @@ func (c *cli) changes(ctx context.Context, h *host.Host, asJSON bool) error {
 		tables[table] = 0
 	}
 	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+	head := "WHEN\tID\tTOOL\tTABLE\tASKED BY\tAPPROVED BY\tNOW\n"
 	for _, a := range all {
 		if !happened(a.Approval) {
 			continue
@@ -52,7 +53,9 @@ func (c *cli) changes(ctx context.Context, h *host.Host, asJSON bool) error {
 		}
 		table := h.OutboxTable(a.Tool)
 		tables[table]++
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\tasked by %s\tapproved by %s\t%s\n", a.Ended.UTC().Format(time.DateTime), clean(a.ID), clean(a.Tool), clean(table), clean(askedBy(a)), clean(orForgotten(a.Approver)), clean(c.standing(a)))
+		fmt.Fprint(w, head)
+		head = ""
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.Ended.UTC().Format(time.DateTime), clean(a.ID), clean(a.Tool), clean(table), clean(askedBy(a)), clean(orForgotten(a.Approver)), clean(c.standing(a)))
 	}
 	if asJSON {
 		return nil

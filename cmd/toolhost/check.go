@@ -30,7 +30,11 @@ exit     0 nothing is wrong, 2 something is`,
 			}
 			defer h.Close()
 			for _, r := range h.Reports() {
-				c.printTool(r)
+				names, err := h.Agree(cmd.Context(), r.Name)
+				if err != nil {
+					return &status{code: exitUsage, err: fmt.Errorf("%w\n1 fault; every write would be refused: unavailable", err)}
+				}
+				c.printTool(r, names)
 			}
 			for _, r := range h.ReplyReports() {
 				c.printForm(r)
@@ -45,11 +49,16 @@ exit     0 nothing is wrong, 2 something is`,
 }
 
 // printTool is what a reviewer reads of one tool.
-func (c *cli) printTool(r host.Report) {
+func (c *cli) printTool(r host.Report, agree []string) {
 	line := func(head, text string) { fmt.Fprintf(c.stdout, "  %-8s %s\n", head, text) }
 	fmt.Fprintf(c.stdout, "%s  %s, called by %s\n", r.Name, r.Effect, callers(r))
 	if r.Approve != "" {
 		line("approve", clean(r.Approve))
+		if len(agree) > 0 {
+			line("agree", clean("now could: "+strings.Join(agree, ", ")))
+		} else {
+			line("agree", c.paint(c.stdout, amber, "now nobody could: no one of [approvers] has a token and holds the role, so that all of it would expire"))
+		}
 	}
 	for _, reach := range r.Reaches {
 		for _, sentence := range reach.Sentences {

@@ -1,11 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -60,14 +61,17 @@ func hostError(err error) error {
 // tellDelivered is a line for one try.
 func (c *cli) tellDelivered(d host.Delivered) {
 	text := string(d.State)
-	if d.Status != "" {
+	if d.State == state.Due {
+		text = d.End.String() // later, or not_tried
+	}
+	switch {
+	case d.Reason != "" && d.State != state.Delivered:
+		text += ": " + d.Reason
+	case d.Status != "":
 		text += " " + d.Status
 	}
-	if d.Reason != "" && d.State != state.Delivered {
-		text += ": " + d.Reason
-	}
 	if !d.Next.IsZero() {
-		text += ", again at " + d.Next.UTC().Format(time.TimeOnly)
+		text += "; again at " + ofDay(d.Next)
 	}
 	fmt.Fprintf(c.stdout, "%s  %s  try %d  %s\n", d.Approval, clean(d.Tool), d.Tries, clean(text))
 }
@@ -77,25 +81,39 @@ func (c *cli) undelivered(ctx context.Context, h *host.Host) error {
 	if err != nil {
 		return hostError(err)
 	}
+	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+	head := "ID\tTOOL\tDELIVERY\tTRIES\tNEXT\tTHE LAST TRY\n"
 	for _, a := range all {
 		if a.Delivery == "" || a.Delivery == state.Delivered {
 			continue
 		}
-		fmt.Fprintf(c.stdout, "%s  %s  %s  %s\n", clean(a.ID), clean(a.Tool), clean(askedBy(a)), clean(strings.TrimSpace(deliveryText(a.Approval)+" "+a.Code)))
+		next := "-"
+		if a.Delivery == state.Due {
+			next = ofDay(a.Next)
+		}
+		fmt.Fprint(w, head)
+		head = ""
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", clean(a.ID), clean(a.Tool), clean(deliveryWord(a.Delivery)), a.Tries, next, clean(cmp.Or(a.Status, "-")))
 	}
-	return nil
+	if head != "" {
+		fmt.Fprintln(c.stderr, "every row that is delivered has arrived")
+	}
+	return w.Flush()
 }
 
 func (c *cli) deliverAgain(ctx context.Context, h *host.Host, id string) error {
-	err := h.DeliverAgain(ctx, id)
+	now, then, err := h.DeliverAgain(ctx, id)
 	switch {
 	case errors.Is(err, state.ErrNoApproval), errors.Is(err, state.ErrNotSo):
 		return &status{code: exitNo, err: fmt.Errorf("approval %q has no delivery that has ended without arriving; see: toolhost deliver --list", id)}
-	case errors.Is(err, host.ErrSeveral):
+	case errors.Is(err, host.ErrSeveral), errors.Is(err, host.ErrShort):
 		return usage("%q: %w", id, err)
 	case err != nil:
 		return hostError(err)
 	}
-	fmt.Fprintln(c.stdout, "due again")
+	fmt.Fprintf(c.stdout, "due again: %s\n", cleanJSON(now))
+	if !bytes.Equal(now, then) {
+		fmt.Fprintf(c.stdout, "approved:  %s\n", cleanJSON(then))
+	}
 	return nil
 }

@@ -112,7 +112,7 @@ func byWhom(w audit.Record) string {
 	told := toldCall{values: map[string]strictjson.Value{}}
 	told.take(w)
 	out := ""
-	if s := told.text("subject"); s != "" {
+	if s := told.text("subject"); s != "" && host.ByPerson(w.Entry.Call.Approval.Word) {
 		out = ", by " + clean(s)
 	}
 	if s := told.text("reason"); s != "" {

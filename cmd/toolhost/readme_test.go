@@ -174,8 +174,8 @@ func (c *console) run(t *testing.T, text string) int {
 // words splits a command line as a shell does with single quotes.
 func words(line string) []string {
 	var out []string
-	for _, m := range regexp.MustCompile(`'([^']*)'|(\S+)`).FindAllStringSubmatch(line, -1) {
-		out = append(out, m[1]+m[2])
+	for _, word := range regexp.MustCompile(`(?:'[^']*'|[^\s'])+`).FindAllString(line, -1) {
+		out = append(out, strings.ReplaceAll(word, "'", ""))
 	}
 	return out
 }

@@ -77,7 +77,8 @@ func (s section) token(subject, text string, a *Approver) {
 	case isFile && file != "":
 		a.File = s.r.path(file)
 	default:
-		s.fault(subject, `%s is neither sha256: with 64 hex digits nor file: with a path; make one with: toolhost approvals token %s`, quote(text), clean(subject))
+		// The text is not shown: it may be the token.
+		s.fault(subject, `this is neither "sha256:" with 64 lower-case hex digits nor "file:" with a path; if it is the token itself, others have seen it now. Make a new one with: toolhost approvals token %s`, clean(subject))
 	}
 }
 

@@ -201,7 +201,7 @@ func TestDesignSampleIsReadWhole(t *testing.T) {
 	checkFaults(t, err, []string{
 		`config.toml:28: [directory] roles: "member" is in no tool's callers, so that the directory would decide nothing for it`,
 		`config.toml:28: [directory] roles: "employee" is in no tool's callers, so that the directory would decide nothing for it`,
-		`config.toml:35: [approvers] usr-grace: "sha256:2f1c..." is neither sha256: with 64 hex digits nor file: with a path; make one with: toolhost approvals token usr-grace`,
+		`config.toml:35: [approvers] usr-grace: this is neither "sha256:" with 64 lower-case hex digits nor "file:" with a path; if it is the token itself, others have seen it now. Make a new one with: toolhost approvals token usr-grace`,
 	})
 }
 

@@ -79,6 +79,9 @@ const (
 	Doubtful  DeliveryState = "unknown" // it may have arrived, and once more could be twice
 )
 
+// Ended tells whether a delivery has ended without arriving.
+func (d DeliveryState) Ended() bool { return d == Dead || d == Refused || d == Doubtful }
+
 // Approval is one of them.
 type Approval struct {
 	ID       string

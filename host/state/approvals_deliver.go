@@ -66,26 +66,33 @@ func (a *Approvals) NextDue() (time.Time, error) {
 	return timeOf(next.Int64), nil
 }
 
-// Forget takes out what approvals that have ended say of somebody, and gives
-// how many still wait for their end.
-func (a *Approvals) Forget(is func(content []byte) bool) (forgotten, left int, err error) {
+// Forget takes somebody out of approvals that have ended: what they asked for,
+// and that they agreed to it. It gives how many still wait for their end.
+func (a *Approvals) Forget(is func(one Approval) (asked, agreed bool)) (forgotten, left int, err error) {
 	err = a.do(func(tx *sql.Tx) error {
 		forgotten, left = 0, 0
-		all, err := a.find(tx, "content IS NOT NULL")
+		all, err := a.find(tx, "content IS NOT NULL OR approver <> ''")
 		if err != nil {
 			return err
 		}
 		for _, one := range all {
+			asked, agreed := is(one)
 			switch {
-			case !is(one.Content):
+			case !asked && !agreed:
+				continue
 			case one.open():
 				left++
-			default:
-				forgotten++
-				if _, err := tx.Exec("UPDATE approval SET content = NULL, result = NULL, approver = '' WHERE id = ?", one.ID); err != nil {
-					return err
-				}
+				continue
+			case asked:
+				_, err = tx.Exec("UPDATE approval SET content = NULL, result = NULL WHERE id = ?", one.ID)
 			}
+			if agreed && err == nil {
+				_, err = tx.Exec("UPDATE approval SET approver = '' WHERE id = ?", one.ID)
+			}
+			if err != nil {
+				return err
+			}
+			forgotten++
 		}
 		return nil
 	})

@@ -381,11 +381,11 @@ func TestForget(t *testing.T) {
 			s.make(t, a, c)
 			before := standsAs(t, a, "A")
 			open := slices.Contains([]string{"waiting", "approved", "approved-late", "running", "running-late", "due", "sending"}, s.name)
-			forgotten, left, err := a.Forget(func(content []byte) bool { return bytes.Contains(content, []byte("usr-2")) })
+			forgotten, left, err := a.Forget(func(one Approval) (bool, bool) { return bytes.Contains(one.Content, []byte("usr-2")), false })
 			if err != nil || forgotten != 0 || left != 0 {
 				t.Errorf("of somebody else: %d %d %v", forgotten, left, err)
 			}
-			forgotten, left, err = a.Forget(func(content []byte) bool { return bytes.Contains(content, []byte("usr-1")) })
+			forgotten, left, err = a.Forget(func(one Approval) (bool, bool) { return bytes.Contains(one.Content, []byte("usr-1")), false })
 			if err != nil || (left == 1) != open || (forgotten == 1) == open {
 				t.Errorf("%d forgotten, %d left, %v", forgotten, left, err)
 			}
