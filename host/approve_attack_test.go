@@ -39,6 +39,9 @@ func TestFormsOfANumber(t *testing.T) {
 		if o.Line() != want {
 			t.Errorf("%s: %s, %s; want %s", amount, o.Line(), o.Reason, want)
 		}
+		if o.Code == codeNoRow && (string(o.Result) != `{"ok":false,"error":"The value of amount cannot be taken."}` || o.Field != "amount") {
+			t.Errorf("%s: the model hears %s", amount, o.Result)
+		}
 	}
 	// 20 were paid back: what is left is exact, and no cent more is proposed.
 	wantOutcome(t, h.Call(t.Context(), asker(), ask("issue_refund", `{"order_id":"LK-500000","amount":80.06}`)), "refused: write_refused (rules)")
