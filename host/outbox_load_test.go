@@ -164,10 +164,14 @@ func TestSenderIsAnAddress(t *testing.T) {
 func TestTableThatTakesNoRow(t *testing.T) {
 	const row = `amount = "{args.amount}" }`
 	for name, tt := range map[string]struct{ table, row, want string }{
-		"not-filled": {"CREATE TABLE strict_paid (id TEXT NOT NULL PRIMARY KEY, order_id TEXT, amount TEXT, at TEXT NOT NULL)", row,
-			`column "at" is NOT NULL and has no default, so that the table takes no row without it`},
-		"left-out": {"CREATE TABLE strict_paid (id TEXT NOT NULL PRIMARY KEY, order_id TEXT NOT NULL, amount TEXT, note TEXT NOT NULL)", `amount = "{args.amount}", note = "{args.note}" }`,
-			`row.note: {args.note} can be left out, and the column is NOT NULL`},
+		"not-filled": {
+			"CREATE TABLE strict_paid (id TEXT NOT NULL PRIMARY KEY, order_id TEXT, amount TEXT, at TEXT NOT NULL)", row,
+			`column "at" is NOT NULL and has no default, so that the table takes no row without it`,
+		},
+		"left-out": {
+			"CREATE TABLE strict_paid (id TEXT NOT NULL PRIMARY KEY, order_id TEXT NOT NULL, amount TEXT, note TEXT NOT NULL)", `amount = "{args.amount}", note = "{args.note}" }`,
+			`row.note: {args.note} can be left out, and the column is NOT NULL`,
+		},
 		"a-default":   {"CREATE TABLE strict_paid (id TEXT NOT NULL PRIMARY KEY, order_id TEXT NOT NULL, amount TEXT NOT NULL, at TEXT NOT NULL DEFAULT 'now')", row, ""},
 		"a-rowid":     {"CREATE TABLE strict_paid (n INTEGER NOT NULL PRIMARY KEY, id TEXT NOT NULL UNIQUE, order_id TEXT, amount TEXT)", row, ""},
 		"a-generated": {"CREATE TABLE strict_paid (id TEXT NOT NULL PRIMARY KEY, order_id TEXT, amount TEXT, of TEXT NOT NULL AS ('of ' || id))", row, ""},

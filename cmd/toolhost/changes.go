@@ -53,7 +53,7 @@ func (c *cli) changes(ctx context.Context, h *host.Host, asJSON bool) error {
 		}
 		table := h.OutboxTable(a.Tool)
 		tables[table]++
-		fmt.Fprint(w, head)
+		fmt.Fprintf(w, "%s", head)
 		head = ""
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.Ended.UTC().Format(time.DateTime), clean(a.ID), clean(a.Tool), clean(table), clean(askedBy(a)), clean(orForgotten(a.Approver)), clean(c.standing(a)))
 	}

@@ -91,7 +91,7 @@ func (c *cli) undelivered(ctx context.Context, h *host.Host) error {
 		if a.Delivery == state.Due {
 			next = ofDay(a.Next)
 		}
-		fmt.Fprint(w, head)
+		fmt.Fprintf(w, "%s", head)
 		head = ""
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", clean(a.ID), clean(a.Tool), clean(deliveryWord(a.Delivery)), a.Tries, next, clean(cmp.Or(a.Status, "-")))
 	}
