@@ -53,7 +53,7 @@ func typeFor(wanted ColumnType, declared string) (ColumnType, error) {
 		case "INTEGER":
 			return ColumnType{Name: "integer"}, nil
 		}
-		return wanted, fmt.Errorf("is declared %q, whose values may have no exact JSON; declare it TEXT or INTEGER, or leave it out", declared)
+		return wanted, fmt.Errorf("is declared %q, whose values may have no exact JSON; declare it TEXT or INTEGER, say in types what it is, or leave it out", declared)
 	}
 	fits := map[string][]string{
 		"text":    {"TEXT"},

@@ -19,10 +19,19 @@ func (c *cli) explainRecorded(id string, asJSON bool) error {
 	}
 	defer r.Close()
 	var found []audit.Record
-	if err := r.Find(audit.Filter{Call: id, After: -1}, func(rec audit.Record) error {
+	take := func(rec audit.Record) error {
 		found = append(found, rec)
 		return nil
-	}); err != nil {
+	}
+	err = r.Find(audit.Filter{Call: id, After: -1}, take)
+	if err == nil && len(found) == 0 { // of an approval the call that proposed it
+		err = r.Find(audit.Filter{Approval: id, After: -1}, take)
+		if len(found) > 0 && err == nil {
+			id, found = found[0].Entry.Call.ID, nil
+			err = r.Find(audit.Filter{Call: id, After: -1}, take)
+		}
+	}
+	if err != nil {
 		return &status{code: exitHost, err: err}
 	}
 	if len(found) == 0 {

@@ -88,6 +88,9 @@ func (s section) approve(effect string) *Approve {
 	switch {
 	case effect == "write":
 		s.require("approve", example)
+		if !s.has("approve") {
+			s.r.badCallers = true // nor can the directory's roles be held against it
+		}
 	case effect == "read" && s.has("approve"):
 		s.fault("approve", "a tool that reads runs at once and asks nobody; remove it")
 		return nil

@@ -199,8 +199,8 @@ func TestDesignSampleIsReadWhole(t *testing.T) {
 	}
 	_, err = Parse("config.toml", data, testOptions())
 	checkFaults(t, err, []string{
-		`config.toml:28: [directory] roles: "member" is in no tool's callers, so that the directory would decide nothing for it`,
-		`config.toml:28: [directory] roles: "employee" is in no tool's callers, so that the directory would decide nothing for it`,
+		`config.toml:28: [directory] roles: "member" is in no tool's callers or approve, so that the directory would decide nothing for it`,
+		`config.toml:28: [directory] roles: "employee" is in no tool's callers or approve, so that the directory would decide nothing for it`,
 		`config.toml:35: [approvers] usr-grace: this is neither "sha256:" with 64 lower-case hex digits nor "file:" with a path; if it is the token itself, others have seen it now. Make a new one with: toolhost approvals token usr-grace`,
 	})
 }
@@ -351,7 +351,7 @@ func TestOneFaultHasNoFollowers(t *testing.T) {
 	}
 	t.Run("no-tools-at-all", func(t *testing.T) {
 		_, err := Parse("config.toml", []byte(database+directory), Options{})
-		checkFaults(t, err, []string{`config.toml:6: [directory] roles: "staff" is in no tool's callers, so that the directory would decide nothing for it`})
+		checkFaults(t, err, []string{`config.toml:6: [directory] roles: "staff" is in no tool's callers or approve, so that the directory would decide nothing for it`})
 	})
 }
 

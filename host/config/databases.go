@@ -116,7 +116,7 @@ func (r *reader) rolesAreCallers(d *Directory, tools []Tool) {
 	}
 	for _, role := range d.Roles {
 		if !slices.Contains(callers, role) {
-			r.report(d.At("roles").Line, "[directory] roles: %s is in no tool's callers, so that the directory would decide nothing for it%s",
+			r.report(d.At("roles").Line, "[directory] roles: %s is in no tool's callers or approve, so that the directory would decide nothing for it%s",
 				quote(role), nearest.DidYouMean(role, callers))
 		}
 	}

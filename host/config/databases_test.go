@@ -119,16 +119,16 @@ func TestRefusedDirectory(t *testing.T) {
 		directory("roles-as-a-string", `roles = ["staff"]`, `roles = "staff"`,
 			"config.toml:35: [directory] roles: found a string, expected an array of strings"),
 		directory("role-that-is-in-no-callers", `roles = ["staff"]`, `roles = ["staff", "owner"]`,
-			`config.toml:35: [directory] roles: "owner" is in no tool's callers, so that the directory would decide nothing for it`),
+			`config.toml:35: [directory] roles: "owner" is in no tool's callers or approve, so that the directory would decide nothing for it`),
 		directory("misspelt-roles", `roles = ["staff"]`, "roles = [\n\"staf\",\n\"custmer\" ]",
-			`config.toml:35: [directory] roles: "staf" is in no tool's callers, so that the directory would decide nothing for it (did you mean "staff"?)`,
-			`config.toml:35: [directory] roles: "custmer" is in no tool's callers, so that the directory would decide nothing for it (did you mean "customer"?)`),
+			`config.toml:35: [directory] roles: "staf" is in no tool's callers or approve, so that the directory would decide nothing for it (did you mean "staff"?)`,
+			`config.toml:35: [directory] roles: "custmer" is in no tool's callers or approve, so that the directory would decide nothing for it (did you mean "customer"?)`),
 		directory("misspelt-callers", `"staff"]
 not_available`, `"staf"]
 not_available`,
-			`config.toml:35: [directory] roles: "staff" is in no tool's callers, so that the directory would decide nothing for it (did you mean "staf"?)`),
+			`config.toml:35: [directory] roles: "staff" is in no tool's callers or approve, so that the directory would decide nothing for it (did you mean "staf"?)`),
 		directory("callers-that-are-nobody", `callers = ["customer", "staff"]`, `callers = []`,
-			`config.toml:35: [directory] roles: "staff" is in no tool's callers, so that the directory would decide nothing for it`),
+			`config.toml:35: [directory] roles: "staff" is in no tool's callers or approve, so that the directory would decide nothing for it`),
 		directory("unknown-key", `roles = ["staff"]`, "roles = [\"staff\"]\nrole = 1",
 			`config.toml:36: [directory] role: unknown key (did you mean "roles"?); known here: database, table, roles`),
 	})
