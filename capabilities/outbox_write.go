@@ -140,8 +140,8 @@ func (o *Outbox) Has(ctx context.Context, id string) (bool, error) {
 	return count > 0, nil
 }
 
-// maxRow bounds what is read back of a row, in bytes.
-const maxRow = 1 << 20
+// MaxRow bounds a row as JSON, in bytes.
+const MaxRow = 1 << 20
 
 // Read gives the row of an approval as a JSON object; no value where there is none.
 func (o *Outbox) Read(ctx context.Context, id string) (strictjson.Value, error) {
@@ -153,8 +153,11 @@ func (o *Outbox) Read(ctx context.Context, id string) (strictjson.Value, error) 
 	if err != nil {
 		return strictjson.Value{}, fmt.Errorf("table %q cannot be read: %w", o.c.Table, err)
 	}
-	r := recordsReach{Records: &Records{c: RecordsConfig{Table: o.c.Table, MaxBytes: maxRow}, types: o.types}}
+	r := recordsReach{Records: &Records{c: RecordsConfig{Table: o.c.Table, MaxBytes: 2 * MaxRow}, types: o.types}}
 	text, err := r.appendRow(nil, o.c.Columns, values)
+	if err == nil && len(text) > 2*MaxRow {
+		err = fmt.Errorf("table %q: the row of the approval is longer than %d bytes", o.c.Table, 2*MaxRow)
+	}
 	if err != nil {
 		return strictjson.Value{}, err
 	}

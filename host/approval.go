@@ -59,7 +59,7 @@ func (h *Host) checkApproval(b bounded, rec *Record) (approved, error) {
 	case err != nil:
 		return approved{}, b.notApprovable(codeUnavailable, err.Error())
 	}
-	rec.Approval.ID, rec.Approval.Shows = kept.ID, shown.digest
+	rec.Approval.ID, rec.Approval.Digest, rec.Approval.Shows = kept.ID, kept.Digest, kept.Digest
 	reason := fmt.Sprintf("waits for %s until %s: approval %s", who, kept.Expires.UTC().Format("2006-01-02 15:04:05 UTC"), kept.ID)
 	if again {
 		reason += ", which waits already"
@@ -93,7 +93,7 @@ func (h *Host) propose(b bounded, shown *shown, call string) (state.Approval, bo
 	}
 	return approvals.Propose(state.Proposed{
 		ID: newApprovalID(h.newID()), Tool: b.tool.Name, Session: shown.session(), What: shown.what(), Who: whoIsCounted(b.session),
-		Digest: shown.digest, Content: shown.content, Call: call, Expires: b.tool.Approve.Expires, Most: h.config.Session.Waiting,
+		Digest: shown.digest, Content: shown.content, Loose: shown.loose, Call: call, Expires: b.tool.Approve.Expires, Most: h.config.Session.Waiting,
 	})
 }
 

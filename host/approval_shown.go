@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolhost/toolhost/capabilities"
 	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/decimal"
 	"github.com/toolhost/toolhost/host/state"
@@ -36,6 +37,7 @@ type shown struct {
 	cells   []cell
 	content []byte
 	digest  string
+	loose   string // the digest of the same in whichever loop
 }
 
 // cell is one column of the row. What the approval itself gives is not known
@@ -61,7 +63,14 @@ func (b *bounded) show() (*shown, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: deliver: %w", b.outbox.name, err)
 	}
-	s.write(delivery)
+	s.content = s.write(delivery, b.session.ID)
+	s.digest, s.loose = digestOf(s.content), digestOf(s.write(delivery, ""))
+	if len(s.appendCells(nil, false)) > capabilities.MaxRow {
+		return nil, fmt.Errorf("%s: the row is longer than %s", b.outbox.name, config.ShowSize(capabilities.MaxRow))
+	}
+	if _, err := readShown(s.content); err != nil { // what nobody can read nobody can approve
+		return nil, fmt.Errorf("%s: %w", b.outbox.name, err)
+	}
 	return s, nil
 }
 
@@ -158,9 +167,11 @@ func (s *shown) rowValue(column string) strictjson.Value {
 	return strictjson.Value{}
 }
 
-// write writes the content and its digest.
-func (s *shown) write(delivery []byte) {
+// write writes the content, as asked in a loop.
+func (s *shown) write(delivery []byte, loop string) []byte {
 	b := s.bounded
+	who := b.session
+	who.ID = loop
 	out := append([]byte(`{"arguments":`), b.args.AppendJSON(nil)...)
 	if delivery != nil {
 		out = append(append(out, `,"delivery":`...), delivery...)
@@ -173,11 +184,10 @@ func (s *shown) write(delivery []byte) {
 	out = s.appendCells(append(out, `,"given":`...), true)
 	out = strictjson.AppendString(append(out, `,"policy":`...), b.tool.policy.Resolved)
 	out = s.appendCells(append(out, `,"row":`...), false)
-	out = appendSession(append(out, `,"session":`...), b.session, b.id)
+	out = appendSession(append(out, `,"session":`...), who, b.id)
 	out = strictjson.AppendString(append(out, `,"table":`...), b.outbox.table)
 	out = strictjson.AppendString(append(out, `,"tool":`...), b.tool.Name)
-	s.content = append(out, '}')
-	s.digest = digestOf(s.content)
+	return append(out, '}')
 }
 
 // appendCells writes the columns that the approval fills, or those that are known.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -61,6 +62,7 @@ func (h *Host) statusTool() Tool {
 func (h *Host) answerStatus(a approved) ([]byte, error) {
 	id, _ := a.argument("approval")
 	approvals, err := h.kept.approvals()
+	h.settle(context.Background()) // what a crash left is no "being done"
 	var kept state.Approval
 	if err == nil {
 		kept, err = approvals.Get(id)
@@ -74,7 +76,7 @@ func (h *Host) answerStatus(a approved) ([]byte, error) {
 	}
 	a.trail.none(GatePlugin, "the host's own")
 	a.trail.ok(GateResult, "approval "+id+" is "+string(kept.State))
-	return statusOf(kept), nil
+	return h.statusOf(kept), nil
 }
 
 // sameWho tells whether two sessions are of the same people and the same
@@ -85,7 +87,7 @@ func sameWho(a, b Session) bool {
 }
 
 // statusOf is what the model hears.
-func statusOf(kept state.Approval) []byte {
+func (h *Host) statusOf(kept state.Approval) []byte {
 	b := strictjson.AppendString([]byte(`{"ok":true,"approval":`), kept.ID)
 	b = strictjson.AppendString(append(b, `,"state":`...), string(kept.State))
 	b = strictjson.AppendString(append(b, `,"says":`...), statusWords(kept))
@@ -93,8 +95,11 @@ func statusOf(kept state.Approval) []byte {
 		b = strictjson.AppendString(append(b, `,"status":`...), refusedStatus(kept.Status))
 	}
 	if kept.State == state.Done && len(kept.Result) > 0 {
-		if v, err := strictjson.Read(kept.Result, strictjson.Default(len(kept.Result))); err == nil { // the host wrote it
-			b = v.Without("ok").AppendJSON(append(b, `,"result":`...))
+		// The host wrote it; whoever can write the state database could since.
+		v, err := strictjson.Read(kept.Result, strictjson.Default(len(kept.Result)))
+		t, ok := h.tools[kept.Tool]
+		if result := v.Without("ok"); err == nil && ok && t.contract.Result(result) == nil {
+			b = result.AppendJSON(append(b, `,"result":`...))
 		}
 	}
 	return append(b, '}')

@@ -111,6 +111,8 @@ func (d *decision) mayDecide(ctx context.Context, denies bool) error {
 	switch {
 	case d.who.subject == "": // the zero Approver
 		return no("who decides has not proved who they are")
+	case !d.host.holdsToken(d.who):
+		return no("the token of %s was taken away", d.who.subject)
 	case !ok || t.Approve == nil:
 		return no("no tool %q that writes is in the config any more", d.kept.Tool)
 	case denies && asked.Subject == d.who.subject:
@@ -149,6 +151,7 @@ func (d *decision) void(why error) error {
 	if errors.Is(err, state.ErrNotSo) {
 		return refusedApproval(codeNotWaiting, fasterWords)
 	}
+	d.rec.Approval.State = string(state.Failed)
 	return errors.Join(why, err)
 }
 
@@ -171,19 +174,23 @@ func (d *decision) deny(ctx context.Context) error {
 	if d.digest != d.kept.Digest {
 		return refusedApproval(codeFactsChanged, "it shows something else now than what was denied")
 	}
-	if err := d.word(wordDenied); err != nil { // what was denied is denied, recorded first (I18)
+	// Claimed first: a no that comes too late is none. Recorded before it ends it (I18).
+	if err := d.claim(); err != nil {
 		return err
 	}
-	return d.claim(state.Denied)
+	if err := d.word(wordDenied); err != nil {
+		return d.giveBack(err)
+	}
+	return d.writes.End(d.kept.ID, d.token, state.Ended{State: state.Denied})
 }
 
 // claim takes the one chance that an approval has (I17).
-func (d *decision) claim(to state.ApprovalState) error {
+func (d *decision) claim() error {
 	hold := time.Minute
 	if t, ok := d.host.tools[d.kept.Tool]; ok {
 		hold = t.holdFor()
 	}
-	err := d.writes.Decide(d.kept.ID, d.digest, to, d.who.subject, d.token, hold)
+	err := d.writes.Decide(d.kept.ID, d.digest, state.Approved, d.who.subject, d.token, hold)
 	switch {
 	case errors.Is(err, state.ErrOtherDigest):
 		return refusedApproval(codeFactsChanged, "%v", err)
@@ -221,13 +228,20 @@ func (d *decision) end(ctx context.Context, result []byte, err error) Outcome {
 	}
 	if !ran {
 		if err != nil && o.Code != codeAuditUnavailable {
-			_ = d.word(cmp.Or(o.Code, codeUnavailable)) // nothing happened, and nothing is told to a model
+			if late := d.word(cmp.Or(o.Code, codeUnavailable)); late != nil { // nothing happened, and nothing is told to a model
+				o.Reason += "; and that could not be recorded: " + late.Error()
+			}
 		}
 		return o
 	}
 	left := d.host.leave(ctx, d.rec, d.trail, o, err, Proposal{Tool: d.rec.Tool})
-	if err == nil && left.State != OK { // what cannot be recorded does not leave; that it has happened, who approves must know
+	switch { // what cannot be recorded does not leave, but who approves must know what has happened
+	case left.Gate != GateAudit || o.Gate == GateAudit:
+		return left
+	case err == nil:
 		left.State, left.Reason = Failed, "the row is written, and its end could not be recorded: "+left.Reason
+	default:
+		left.State, left.Gate, left.Code, left.Reason = o.State, o.Gate, o.Code, o.Reason+"; and that could not be recorded: "+left.Reason
 	}
 	return left
 }

@@ -45,7 +45,7 @@ func TestNotAllowedToApprove(t *testing.T) {
 			a := proposes(t, h, s, "issue_refund", `{"order_id":"LK-500000","amount":5.00}`)
 			var who Approver
 			if tt.who != "" {
-				who = Approver{subject: tt.who}
+				who = proved(h, tt.who)
 			}
 			o, _ := h.Approve(t.Context(), who, a.ID, a.Digest)
 			wantOutcome(t, o, tt.want)
@@ -100,12 +100,12 @@ func TestAbsentTenantsApprove(t *testing.T) {
 		{"E003", "larkfield", "E004", "refused: not_allowed (approval)"},
 	} {
 		a := proposes(t, h, employee(tt.asks, tt.tenant), "creer_demande_conges", arguments)
-		o, _ := h.Approve(t.Context(), Approver{subject: tt.approves}, a.ID, a.Digest)
+		o, _ := h.Approve(t.Context(), proved(h, tt.approves), a.ID, a.Digest)
 		if o.Line() != tt.want {
 			t.Errorf("%s of %q asks, %s approves: %s, %s; want %s", tt.asks, tt.tenant, tt.approves, o.Line(), o.Reason, tt.want)
 		}
 		if o.State != OK {
-			wantOutcome(t, h.Deny(t.Context(), Approver{subject: tt.asks}, a.ID, a.Digest), "ok")
+			wantOutcome(t, h.Deny(t.Context(), proved(h, tt.asks), a.ID, a.Digest), "ok")
 		}
 	}
 }

@@ -312,8 +312,8 @@ func TestKilledWhileProposing(t *testing.T) {
 			wantOutcome(t, o, "refused: not_waiting (approval)")
 			d.wantRows(t)
 			a := proposes(t, h, asker(), "issue_refund", `{"order_id":"LK-500000","amount":5.00}`)
-			if a.ID == id {
-				t.Error("the new proposal is the one that nobody has recorded")
+			if a.ID != id {
+				t.Error("the same proposal waits twice")
 			}
 			wantOutcome(t, h.Deny(t.Context(), approver(t, h, "usr-grace"), a.ID, a.Digest), "ok")
 			d.sqlIn(t, "state/state.db", "DELETE FROM approval")

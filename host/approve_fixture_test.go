@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/toolhost/toolhost/host/audit"
+	"github.com/toolhost/toolhost/host/config"
 	"github.com/toolhost/toolhost/host/hosttest"
 	"github.com/toolhost/toolhost/host/state"
 )
@@ -287,4 +288,17 @@ func rounds(now, nightly int) int {
 		return nightly
 	}
 	return now
+}
+
+// proved is somebody who has proved who they are, whether the config has a token
+// of them or not.
+func proved(h *Host, subject string) Approver {
+	if subject == "" {
+		return Approver{}
+	}
+	hash := strings.TrimPrefix(hashOfToken(tokenOf(subject)), "sha256:")
+	if !h.holdsToken(Approver{subject, hash}) {
+		h.config.Approvers = append(h.config.Approvers, config.Approver{Subject: subject, Hash: hash})
+	}
+	return Approver{subject, hash}
 }

@@ -14,10 +14,9 @@ const notRecorded = "refused: not_recorded (approval)"
 func TestMadeUpApprovalIsNotRecorded(t *testing.T) {
 	w := waitingRefund(t)
 	h := w.openLogged(t)
-	w.proposeOver(t, h)
 	for name, pairs := range parts() {
 		t.Run(name, func(t *testing.T) {
-			defer w.state(t, "UPDATE approval SET state = 'waiting', tool = 'issue_refund', ended = 0, code = '', content = ?, digest = ?", w.kept.Content, w.kept.Digest)
+			w.proposeOver(t, h)
 			w.tamper(t, true, pairs...)
 			for range 3 {
 				if o := agree(t, h, "usr-grace", w.kept); o.State != Refused {
@@ -37,6 +36,7 @@ func TestMadeUpApprovalIsNotRecorded(t *testing.T) {
 		})
 	}
 	t.Run("another-id", func(t *testing.T) {
+		w.proposeOver(t, h)
 		w.state(t, `INSERT INTO approval (id, state, recorded, tool, same, who, digest, content, call, asked, expires)
 			SELECT 'AAAAAAAAAAAAAAAA', state, 1, tool, same, who, digest, content, call, asked, expires FROM approval`)
 		for range 2 {

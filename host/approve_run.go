@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolhost/toolhost/capabilities"
 	"github.com/toolhost/toolhost/host/state"
+	"github.com/toolhost/toolhost/host/strictjson"
 )
 
 // What happens when a person says yes, in this order. At each step a crash leaves
@@ -43,7 +44,7 @@ func (d *decision) carryOut(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	d.host.reached("checked")
-	if err := d.claim(state.Approved); err != nil {
+	if err := d.claim(); err != nil {
 		return nil, err
 	}
 	d.host.reached("claimed")
@@ -72,7 +73,7 @@ func (d *decision) carryOut(ctx context.Context) ([]byte, error) {
 
 // giveBack lets it wait again: nothing has happened.
 func (d *decision) giveBack(why error) error {
-	if err := d.writes.Back(d.kept.ID, d.token, d.kept.Digest, d.kept.Content); err != nil {
+	if err := d.writes.Back(d.kept.ID, d.token, d.kept.Digest, d.kept.Content, d.kept.Loose()); err != nil {
 		return errors.Join(why, err)
 	}
 	return why
@@ -129,9 +130,9 @@ const fasterWords = "somebody was faster, or it has expired"
 
 // showAnew lets it wait with what it shows now; state.ErrNotSo: it does not wait.
 func (d *decision) showAnew(now *shown) error {
-	err := d.writes.Back(d.kept.ID, d.token, now.digest, now.content)
+	err := d.writes.Back(d.kept.ID, d.token, now.digest, now.content, now.loose)
 	if errors.Is(err, state.ErrNotSo) { // it was not ours yet
-		err = d.writes.Show(d.kept.ID, d.kept.Digest, now.digest, now.content)
+		err = d.writes.Show(d.kept.ID, d.kept.Digest, now.digest, now.content, now.loose)
 	}
 	if err == nil {
 		d.rec.Approval.Shows = now.digest
@@ -145,6 +146,7 @@ func (d *decision) fail(why error) error {
 	if errors.Is(err, state.ErrNotSo) {
 		return d.void(why)
 	}
+	d.rec.Approval.State = string(state.Failed)
 	return errors.Join(why, err)
 }
 
@@ -176,7 +178,7 @@ func (d *decision) runAndWrite(ctx context.Context, b bounded) ([]byte, error) {
 	}
 	d.host.reached("written")
 	d.trail.ok(GateResult, fmt.Sprintf("fits the contract; the row of %s is written", b.outbox.table))
-	err = d.writes.End(d.kept.ID, d.token, state.Ended{State: state.Done, Result: result, Delivery: b.outbox.firstDelivery()})
+	err = d.writes.End(d.kept.ID, d.token, state.Ended{State: state.Done, Result: result, Delivery: firstDelivery(d.kept.Shown)})
 	if err != nil { // the row is there: settling finds it
 		d.host.log.Error("an approval was carried out, and that could not be kept; it will be settled", "approval", d.kept.ID, "error", err)
 	}
@@ -185,8 +187,8 @@ func (d *decision) runAndWrite(ctx context.Context, b bounded) ([]byte, error) {
 }
 
 // firstDelivery is where the delivery of a row stands that was just written.
-func (g *outboxGrant) firstDelivery() state.DeliveryState {
-	if g.config.Deliver == nil {
+func firstDelivery(s Shown) state.DeliveryState {
+	if s.Delivery.Kind() != strictjson.Object {
 		return ""
 	}
 	return state.Due
@@ -230,6 +232,10 @@ func (d *decision) write(ctx context.Context, b bounded) error {
 	case changed != nil:
 		f := &Failure{Gate: GateResult, Code: codeOvertaken, Reason: "what it rests on has changed while the tool ran; nothing was written, and it waits with what it shows now"}
 		return errors.Join(f, d.showAnew(changed))
+	case errors.As(err, &refused) && refused.Code == codeUnavailable: // nobody knows whether anything has changed
+		d.rec.Approval.Shows = d.kept.Digest
+		f := &Failure{Gate: GateResult, Code: codeNotWritten, Reason: "nothing was written, and it waits again: " + refused.Reason}
+		return d.release(f)
 	case errors.As(err, &refused):
 		return d.failed(&Failure{Gate: GateResult, Code: codeOvertaken, Reason: "what it rests on has changed while the tool ran; nothing was written: " + refused.Error()})
 	case errors.Is(err, state.ErrNotSo):
@@ -286,8 +292,11 @@ func (d *decision) row(b bounded) ([]any, error) {
 		return nil, err
 	}
 	decided, err := d.writes.Get(d.kept.ID)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case decided.ID != d.kept.ID, decided.Approver != d.who.subject:
+		return nil, fmt.Errorf("the state database names somebody else than %s as who approved", d.who.subject)
 	}
 	if b.outbox.config.Deliver != nil { // with what only the yes has given
 		if _, err := b.outbox.sending(b.outbox.with(s.rowValue, func(name string) string { return given(decided, name) })); err != nil {

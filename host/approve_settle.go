@@ -21,6 +21,7 @@ func (h *Host) settle(ctx context.Context) {
 		return
 	}
 	h.forget(approvals)
+	h.tellSettled(approvals)
 	left, err := approvals.Left()
 	if err != nil {
 		h.log.Error("approvals that were left cannot be looked at", "error", err)
@@ -82,7 +83,7 @@ func (h *Host) settleOne(ctx context.Context, approvals *state.Approvals, a stat
 	return o.outbox.Settle(ctx, a.ID, func(there bool) error {
 		switch {
 		case there:
-			return h.settled(approvals, a, state.Ended{State: state.Done, Delivery: o.firstDelivery()})
+			return h.settled(approvals, a, state.Ended{State: state.Done, Delivery: firstDelivery(viewOf(a).Shown)})
 		case o.place != a.Place: // it may be where it was to be written
 			return h.settled(approvals, a, state.Ended{State: state.Unknown, Code: codeUnknownEnd})
 		}
@@ -96,8 +97,34 @@ func (h *Host) settled(approvals *state.Approvals, a state.Approval, e state.End
 		return err
 	}
 	h.log.Warn("an approval was left by a crash, and is settled", "approval", a.ID, "state", e.State)
-	rec := &Record{CallID: a.Call, Began: h.clock(), Tool: a.Tool, Config: h.config.Digest, Approval: &ApprovalRef{ID: a.ID, Digest: a.Digest, Call: a.Call}}
-	return h.recorder.Decided(rec, wordSettled)
+	a.State = e.State
+	h.tell(approvals, a)
+	return nil
+}
+
+// tell records that an approval was settled, and as what. What cannot be recorded
+// now is the next time.
+func (h *Host) tell(approvals *state.Approvals, a state.Approval) {
+	rec := recordOf(h, a)
+	rec.Approval.State = string(a.State)
+	err := h.recorder.Decided(rec, wordSettled)
+	if err == nil {
+		err = approvals.Told(a.ID)
+	}
+	if err != nil {
+		h.log.Error("that an approval was settled cannot be recorded yet", "approval", a.ID, "error", err)
+	}
+}
+
+// tellSettled records what was settled and could not be recorded then.
+func (h *Host) tellSettled(approvals *state.Approvals) {
+	untold, err := approvals.Untold()
+	if err != nil {
+		h.log.Error("approvals that were settled cannot be looked at", "error", err)
+	}
+	for _, a := range untold {
+		h.tell(approvals, a)
+	}
 }
 
 // outboxOf is the outbox of a tool that writes.

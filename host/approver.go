@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolhost/toolhost/host/config"
@@ -17,7 +18,7 @@ import (
 // has a hash.
 
 // An Approver is a person who has proved who they are.
-type Approver struct{ subject string }
+type Approver struct{ subject, hash string }
 
 // Subject is who they are, as the directory has them.
 func (a Approver) Subject() string { return a.subject }
@@ -46,7 +47,15 @@ func (h *Host) Approver(token string) (Approver, error) {
 	if people != 1 || found == "" { // of two people, whose files hold the same, it is nobody's
 		return Approver{}, ErrNobody
 	}
-	return Approver{subject: found}, nil
+	return Approver{found, string(given)}, nil
+}
+
+// holdsToken tells whether the token by which somebody proved who they are is
+// still theirs.
+func (h *Host) holdsToken(who Approver) bool {
+	return slices.ContainsFunc(h.config.Approvers, func(a config.Approver) bool {
+		return a.Subject == who.subject && who.hash != "" && subtle.ConstantTimeCompare([]byte(who.hash), []byte(hashOf(a))) == 1
+	})
 }
 
 // hashOf is the hash of somebody's token; "": they have none now.

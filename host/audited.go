@@ -162,7 +162,8 @@ func (a *auditRecorder) Decided(r *Record, word string) error {
 	}
 	approval := audit.Approval{Word: word}
 	if r.Approval != nil {
-		approval.ID, approval.Digest, approval.Shows, approval.Tries = r.Approval.ID, r.Approval.Digest, r.Approval.Shows, r.Approval.Tries
+		approval.ID, approval.Digest, approval.Tries = r.Approval.ID, r.Approval.Digest, r.Approval.Tries
+		approval.Shows, approval.State = r.Approval.Shows, r.Approval.State
 		call.ID = cmp.Or(r.Approval.Call, r.CallID)
 	}
 	call.Approval = &approval

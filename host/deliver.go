@@ -41,27 +41,28 @@ type Delivered struct {
 
 const (
 	deliverHold  = 5 * time.Minute // more than any try may take
-	deliverWorks = 4               // side by side: one server that hangs holds up no other
+	deliverWorks = 4               // side by side: a server that hangs holds up so many at most
 	firstAgain   = 5 * time.Second
 	lastAgain    = time.Hour
 
 	notTriedAgain = time.Minute
 )
 
-// DeliverDue makes one try for each row that is due, and tells of each.
+// DeliverDue makes one try for each row that is due when it begins, and tells of each.
 func (h *Host) DeliverDue(ctx context.Context, told func(Delivered)) error {
 	approvals, err := h.kept.approvals()
 	if err != nil {
 		return err
 	}
 	h.settle(ctx)
+	by := h.clock()
 	var wait sync.WaitGroup
 	var mu sync.Mutex
 	var errs []error
 	for range deliverWorks {
 		wait.Go(func() {
 			for ctx.Err() == nil {
-				d, ok, err := h.deliverOne(ctx, approvals)
+				d, ok, err := h.deliverOne(ctx, approvals, by)
 				mu.Lock()
 				if err != nil {
 					errs = append(errs, err)
@@ -158,9 +159,9 @@ func recordOf(h *Host, a state.Approval) *Record {
 }
 
 // deliverOne makes one try; false: nothing is due.
-func (h *Host) deliverOne(ctx context.Context, approvals *state.Approvals) (Delivered, bool, error) {
+func (h *Host) deliverOne(ctx context.Context, approvals *state.Approvals, by time.Time) (Delivered, bool, error) {
 	token := h.newID()
-	a, ok, err := approvals.Claim(token, deliverHold)
+	a, ok, err := approvals.Claim(token, deliverHold, by)
 	if err != nil || !ok {
 		return Delivered{}, false, err
 	}
@@ -196,6 +197,13 @@ func (h *Host) try(ctx context.Context, a state.Approval, wasSending bool) capab
 	case wasSending && o.config.Deliver.Mail != "":
 		return no(capabilities.Unknown, "interrupted: whoever sent it was gone before they knew")
 	}
+	logged, err := h.inLog(a.ID)
+	switch {
+	case err != nil:
+		return no(capabilities.NotTried, "audit: "+err.Error())
+	case logged != nil && !logged.shown[a.Digest]:
+		return no(deadEnd, "audit: the log has no proposal that shows this; somebody has changed the state database")
+	}
 	row, err := o.outbox.Read(ctx, a.ID)
 	switch {
 	case err != nil:
@@ -207,7 +215,7 @@ func (h *Host) try(ctx context.Context, a state.Approval, wasSending bool) capab
 	if err != nil {
 		return no(deadEnd, "row: "+err.Error())
 	}
-	if why := sameRow(a, view.Shown, row); why != "" {
+	if why := o.sameRow(a, view.Shown, row); why != "" {
 		return no(deadEnd, why)
 	}
 	if !a.Again { // whoever sent it again has seen where it goes now
@@ -230,7 +238,7 @@ func (h *Host) try(ctx context.Context, a state.Approval, wasSending bool) capab
 const deadEnd = capabilities.AttemptEnd(255)
 
 // sameRow says in what a row is not what was approved, or by whom; "": in nothing.
-func sameRow(a state.Approval, then Shown, row strictjson.Value) string {
+func (g *outboxGrant) sameRow(a state.Approval, then Shown, row strictjson.Value) string {
 	for name, of := range then.Given.Members() {
 		template, _ := of.Text()
 		what := strings.TrimSuffix(strings.TrimPrefix(template, "{approval."), "}")
@@ -240,7 +248,7 @@ func sameRow(a state.Approval, then Shown, row strictjson.Value) string {
 	}
 	for name, was := range then.Row.Members() {
 		is, _ := row.Get(name)
-		if shownJSON(is) != shownJSON(was) && !sameText(is, was) {
+		if !g.sameStored(name, is, was) {
 			return "row: " + name + " is not what was approved; it must be proposed again"
 		}
 	}
@@ -259,8 +267,15 @@ func (g *outboxGrant) sameWay(then Shown) string {
 	return ""
 }
 
-// sameText tells whether a value was stored as the text of another kind: a number
-// in a column of texts.
+// sameStored tells whether two values are stored alike: 12.5 and 12.50 of a column
+// of cents.
+func (g *outboxGrant) sameStored(column string, a, b strictjson.Value) bool {
+	x, errX := g.outbox.Stored(column, a)
+	y, errY := g.outbox.Stored(column, b)
+	return errX == nil && errY == nil && x == y
+}
+
+// sameText tells whether two scalars are the same text.
 func sameText(a, b strictjson.Value) bool {
 	x, okX := a.Text()
 	y, okY := b.Text()
@@ -281,6 +296,10 @@ func (h *Host) after(a state.Approval, t capabilities.Attempt) state.Sent {
 	case capabilities.Delivered:
 		s.Delivery = state.Delivered
 	case capabilities.Refused:
+		if t.Status == "" { // by this host: the other side has heard nothing
+			s.Delivery = state.Dead
+			break
+		}
 		s.Delivery, s.State, s.Code = state.Refused, state.Failed, codeDeliveryRefused
 	case capabilities.Unknown:
 		s.Delivery, s.State, s.Code = state.Doubtful, state.Unknown, codeDeliveryUnknown

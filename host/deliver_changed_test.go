@@ -76,7 +76,7 @@ addresses = ["127.0.0.1/32"]
 	if given := shownJSON(a.Shown.Given); given != `{"id":"{approval.id}"}` {
 		t.Errorf("the approval gives %s", given)
 	}
-	o, _ := h.Approve(t.Context(), Approver{subject: "usr-boss"}, a.ID, a.Digest)
+	o, _ := h.Approve(t.Context(), proved(h, "usr-boss"), a.ID, a.Digest)
 	if o.Code != codeInvalidResult { // the module of the fixture gives none
 		t.Fatal(o.Line(), o.Reason)
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolhost/toolhost/capabilities"
 	"github.com/toolhost/toolhost/host/hosttest"
 	"github.com/toolhost/toolhost/host/state"
 	"github.com/toolhost/toolhost/host/strictjson"
@@ -433,24 +434,40 @@ func TestNoValuePassesForAnother(t *testing.T) {
 		}
 		return v
 	}
+	d := newDesk(t, "")
+	d.sql(t, `CREATE TABLE noted (id TEXT NOT NULL PRIMARY KEY, "by" TEXT, at TEXT, note TEXT, amount INTEGER)`)
+	db, err := capabilities.OpenSQLite("desk", d.path("var/desk.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	outbox, faults := capabilities.OpenOutbox(t.Context(), db, capabilities.OutboxConfig{
+		Name: "noted", Table: "noted", Key: "id", Columns: []string{"id", "by", "at", "note", "amount"},
+		Types: map[string]capabilities.ColumnType{"note": {Name: "json"}, "amount": {Name: "minor", Places: 2}},
+	})
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	g := &outboxGrant{outbox: outbox}
 	a := state.Approval{ID: "AAAA", Approver: "usr-grace", Decided: time.Date(2026, 11, 30, 12, 0, 0, 5, time.UTC)}
 	then := Shown{
-		Row:   read(`{"note":{"approval":"{approval.id}"},"amount":"5.00"}`),
+		Row:   read(`{"note":{"approval":"{approval.id}"},"amount":5.0}`),
 		Given: read(`{"id":"{approval.id}","by":"{approval.approver}","at":"{approval.time}"}`),
 	}
-	const row = `{"id":"AAAA","by":"usr-grace","at":"2026-11-30T12:00:00Z","note":{"approval":"{approval.id}"},"amount":"5.00"}`
+	const row = `{"id":"AAAA","by":"usr-grace","at":"2026-11-30T12:00:00Z","note":{"approval":"{approval.id}"},"amount":5.00}`
 	for change, want := range map[[2]string]string{
 		{"", ""}:                            "",
 		{`"{approval.id}"`, `"another"`}:    "row: note is not what was approved",
+		{"5.00", "5"}:                       "",
 		{"5.00", "5.01"}:                    "row: amount is not what was approved",
-		{`,"amount":"5.00"`, ""}:            "row: amount is not what was approved",
+		{`,"amount":5.00`, ""}:              "row: amount is not what was approved",
 		{"AAAA", "AAAB"}:                    "row: id is not that of the approval",
 		{"usr-grace", "usr-mara"}:           "row: by is not that of the approval",
 		{`"by":"usr-grace"`, `"by":null`}:   "row: by is not that of the approval",
 		{`"by":"usr-grace"`, `"by":{}`}:     "row: by is not that of the approval",
 		{"2026-11-30T12:00:00Z", "2026-12"}: "row: at is not that of the approval",
 	} {
-		got, _, _ := strings.Cut(sameRow(a, then, read(strings.Replace(row, change[0], change[1], 1))), ";")
+		got, _, _ := strings.Cut(g.sameRow(a, then, read(strings.Replace(row, change[0], change[1], 1))), ";")
 		if got != want {
 			t.Errorf("%q: %q, want %q", change, got, want)
 		}

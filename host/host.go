@@ -205,7 +205,7 @@ func (h *Host) ending(ctx context.Context, rec *Record, o Outcome, err error) Ou
 	var r *Refusal
 	var f *Failure
 	var p *Postponed
-	o.State, o.Result = Refused, nil
+	o.State, o.Result, o.Approval = Refused, nil, ""
 	switch {
 	case errors.As(err, &p):
 		o.State, o.Gate, o.Code, o.Reason, o.Approval = Pending, GateApproval, codeWaiting, p.Reason, p.ID

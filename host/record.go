@@ -75,6 +75,7 @@ type ApprovalRef struct {
 	ID     string // "": an explanation, which proposes nothing
 	Digest string // of all that is shown
 	Shows  string // the digest of what it shows from now on; "": what it did
+	State  string // how it has ended without running, or was settled; "": neither
 	Call   string // that proposed it
 	Tries  int    // to deliver
 }

@@ -244,7 +244,7 @@ func approvalJSON(a host.Approval) []byte {
 	b = text(b, "broken", a.Broken)
 	b = appendTexts(append(b, `"not_checked":`...), a.Said)
 	b = append(b, `,"shown":`...)
-	if a.Gone {
+	if a.Gone || a.Broken != "" {
 		return append(b, `null}`...)
 	}
 	return append(append(b, a.Content...), '}')

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -51,7 +52,7 @@ func (c *cli) changes(ctx context.Context, h *host.Host, asJSON bool) error {
 			_, _ = c.stdout.Write(append(cleanJSON(approvalJSON(a)), '\n')) // the sink remembers an error
 			continue
 		}
-		table := h.OutboxTable(a.Tool)
+		table := cmp.Or(a.Shown.Table, h.OutboxTable(a.Tool), "(unknown)")
 		tables[table]++
 		fmt.Fprintf(w, "%s", head)
 		head = ""

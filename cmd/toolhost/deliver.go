@@ -73,7 +73,7 @@ func (c *cli) tellDelivered(d host.Delivered) {
 	if !d.Next.IsZero() {
 		text += "; again at " + ofDay(d.Next)
 	}
-	fmt.Fprintf(c.stdout, "%s  %s  try %d  %s\n", d.Approval, clean(d.Tool), d.Tries, clean(text))
+	fmt.Fprintf(c.stdout, "%s  %s  try %d  %s\n", clean(d.Approval), clean(d.Tool), d.Tries, clean(text))
 }
 
 func (c *cli) undelivered(ctx context.Context, h *host.Host) error {

@@ -97,6 +97,7 @@ type Approval struct {
 	Digest string `json:"digest"` // of all that was shown
 	ID     string `json:"id"`
 	Shows  string `json:"shows,omitempty"` // the digest of what it shows from now on
+	State  string `json:"state,omitempty"` // how it has ended, where no end of a call says so
 	Tries  int    `json:"tries,omitzero"`  // to deliver
 	Word   string `json:"word,omitempty"`
 }

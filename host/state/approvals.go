@@ -23,11 +23,12 @@ const approvalsSchema = `
 CREATE TABLE IF NOT EXISTS approval (
 	id        TEXT PRIMARY KEY NOT NULL,
 	state     TEXT NOT NULL,
-	recorded  INTEGER NOT NULL,     -- 1: the proposal is in the audit log
+	recorded  INTEGER NOT NULL CHECK (recorded IN (0, 1)), -- 1: the proposal is in the audit log
 	tool      TEXT NOT NULL,
 	same      BLOB NOT NULL,        -- keyed hash of who asks what of which policy
 	who       BLOB NOT NULL,        -- keyed hash of for whom it is counted
 	digest    TEXT NOT NULL,        -- of content
+	loose     TEXT NOT NULL DEFAULT '',  -- digest of content but for the loop's id
 	content   BLOB,                 -- JSON: all that was shown; NULL: forgotten
 	call      TEXT NOT NULL,        -- the proposal's, in the audit log
 	asked     INTEGER NOT NULL,     -- times are microseconds since 1970
@@ -42,12 +43,17 @@ CREATE TABLE IF NOT EXISTS approval (
 	token     TEXT NOT NULL DEFAULT '',  -- who holds it
 	until     INTEGER NOT NULL DEFAULT 0,
 	delivery  TEXT NOT NULL DEFAULT '',
-	tries     INTEGER NOT NULL DEFAULT 0,
+	tries     INTEGER NOT NULL DEFAULT 0 CHECK (tries BETWEEN 0 AND 1000000),
 	next      INTEGER NOT NULL DEFAULT 0,
 	status    TEXT NOT NULL DEFAULT '',  -- what the other side said
-	again     INTEGER NOT NULL DEFAULT 0 -- 1: a person wants it to go where the config says now
+	again     INTEGER NOT NULL DEFAULT 0 CHECK (again IN (0, 1)), -- 1: a person wants it to go where the config says now
+	told      INTEGER NOT NULL DEFAULT 1 CHECK (told IN (0, 1))   -- 0: that it was settled is not in the audit log yet
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS approval_by_state ON approval (state, asked);
+CREATE INDEX IF NOT EXISTS approval_by_expiry ON approval (state, expires);
+CREATE INDEX IF NOT EXISTS approval_by_same ON approval (same, state);
+CREATE INDEX IF NOT EXISTS approval_by_who ON approval (who, state);
+CREATE INDEX IF NOT EXISTS approval_untold ON approval (told) WHERE told = 0;
 CREATE INDEX IF NOT EXISTS approval_by_delivery ON approval (delivery, next);
 `
 
@@ -104,7 +110,13 @@ type Approval struct {
 	Next     time.Time
 	Status   string
 	Again    bool // a person has sent it again
+	Told     bool // false: that it was settled is not in the audit log yet
+	recorded bool
+	loose    string
 }
+
+// Loose is the digest of its content but for the loop's id.
+func (a Approval) Loose() string { return a.loose }
 
 // Proposed is a write that passed the gates before the approval gate.
 type Proposed struct {
@@ -115,6 +127,7 @@ type Proposed struct {
 	Who     Who
 	Digest  string
 	Content []byte
+	Loose   string // digest of Content but for the loop's id
 	Call    string
 	Expires time.Duration
 	Most    int // of one Who that may wait at once
@@ -167,7 +180,7 @@ func ignoreDone(err error) error {
 	return err
 }
 
-const approvalColumns = "id, state, tool, digest, content, call, asked, expires, decided, approver, ended, run, place, code, result, delivery, tries, next, status, again"
+const approvalColumns = "id, state, tool, digest, content, call, asked, expires, decided, approver, ended, run, place, code, result, delivery, tries, next, status, again, told, recorded, loose"
 
 type scanner interface{ Scan(into ...any) error }
 
@@ -175,7 +188,7 @@ func scanApproval(row scanner) (Approval, error) {
 	var a Approval
 	var asked, expires, decided, ended, next int64
 	err := row.Scan(&a.ID, &a.State, &a.Tool, &a.Digest, &a.Content, &a.Call, &asked, &expires, &decided, &a.Approver, &ended, &a.Run, &a.Place, &a.Code, &a.Result,
-		&a.Delivery, &a.Tries, &next, &a.Status, &a.Again)
+		&a.Delivery, &a.Tries, &next, &a.Status, &a.Again, &a.Told, &a.recorded, &a.loose)
 	a.Asked, a.Expires, a.Decided, a.Ended, a.Next = timeOf(asked), timeOf(expires), timeOf(decided), timeOf(ended), timeOf(next)
 	return a, err
 }
@@ -195,7 +208,8 @@ func expire(tx *sql.Tx, now int64) error {
 
 // Propose keeps a proposal, which waits once Recorded is called. An identical
 // one that waits already is given instead; where what was shown has changed
-// since, it shows the new.
+// since, but for the loop's id, it shows the new. One that somebody else has not
+// recorded yet is the same too, and to be recorded by both.
 func (a *Approvals) Propose(p Proposed) (kept Approval, again bool, err error) {
 	if a.b == nil {
 		return kept, false, errors.New("state database: its bounds are not kept")
@@ -206,15 +220,18 @@ func (a *Approvals) Propose(p Proposed) (kept Approval, again bool, err error) {
 		if err := expire(tx, now); err != nil {
 			return err
 		}
-		kept, err = scanApproval(tx.QueryRow("SELECT "+approvalColumns+" FROM approval WHERE same = ? AND state = ? AND recorded = 1", same, Waiting))
+		kept, err = scanApproval(tx.QueryRow("SELECT "+approvalColumns+" FROM approval WHERE same = ? AND state = ? ORDER BY recorded DESC LIMIT 1", same, Waiting))
 		switch {
 		case err == nil:
-			again = true
-			if kept.Digest == p.Digest {
-				return nil
+			again = kept.recorded
+			if kept.Digest != p.Digest && (p.Loose == "" || kept.loose != p.Loose) {
+				kept.Digest, kept.Content, kept.loose = p.Digest, p.Content, p.Loose
 			}
-			kept.Digest, kept.Content = p.Digest, p.Content
-			_, err = tx.Exec("UPDATE approval SET digest = ?, content = ? WHERE id = ?", p.Digest, p.Content, kept.ID)
+			if !again { // of somebody who is about to record it, or is gone
+				kept.Call, kept.Asked, kept.Expires = p.Call, time.UnixMicro(now), time.UnixMicro(now+p.Expires.Microseconds())
+			}
+			_, err = tx.Exec("UPDATE approval SET digest = ?, content = ?, loose = ?, call = ?, asked = ?, expires = ? WHERE id = ?",
+				kept.Digest, kept.Content, kept.loose, kept.Call, kept.Asked.UnixMicro(), kept.Expires.UnixMicro(), kept.ID)
 			return err
 		case !errors.Is(err, sql.ErrNoRows):
 			return err
@@ -231,8 +248,8 @@ func (a *Approvals) Propose(p Proposed) (kept Approval, again bool, err error) {
 			ID: p.ID, State: Waiting, Tool: p.Tool, Digest: p.Digest, Content: p.Content, Call: p.Call,
 			Asked: time.UnixMicro(now), Expires: time.UnixMicro(now + p.Expires.Microseconds()),
 		}
-		_, err = tx.Exec("INSERT INTO approval (id, state, recorded, tool, same, who, digest, content, call, asked, expires) VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?)",
-			p.ID, Waiting, p.Tool, same, who, p.Digest, p.Content, p.Call, now, now+p.Expires.Microseconds())
+		_, err = tx.Exec("INSERT INTO approval (id, state, recorded, tool, same, who, digest, content, loose, call, asked, expires) VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			p.ID, Waiting, p.Tool, same, who, p.Digest, p.Content, p.Loose, p.Call, now, now+p.Expires.Microseconds())
 		return err
 	})
 	if err != nil {

@@ -74,14 +74,14 @@ func (a *Approvals) End(id, token string, e Ended) error {
 
 // Back puts what is held under the token back to waiting: what was shown has
 // changed, and the yes was to something else.
-func (a *Approvals) Back(id, token, digest string, content []byte) error {
-	return a.change("UPDATE approval SET state = ?, digest = ?, content = ?, decided = 0, approver = '', run = '', token = '', until = 0 WHERE id = ? AND state IN (?, ?) AND token = ?",
-		Waiting, digest, content, id, Approved, Running, token)
+func (a *Approvals) Back(id, token, digest string, content []byte, loose string) error {
+	return a.change("UPDATE approval SET state = ?, digest = ?, content = ?, loose = ?, decided = 0, approver = '', run = '', place = '', token = '', until = 0 WHERE id = ? AND state IN (?, ?) AND token = ?",
+		Waiting, digest, content, loose, id, Approved, Running, token)
 }
 
 // Show keeps what a waiting approval shows now.
-func (a *Approvals) Show(id, before, digest string, content []byte) error {
-	return a.change("UPDATE approval SET digest = ?, content = ? WHERE id = ? AND state = ? AND digest = ?", digest, content, id, Waiting, before)
+func (a *Approvals) Show(id, before, digest string, content []byte, loose string) error {
+	return a.change("UPDATE approval SET digest = ?, content = ?, loose = ? WHERE id = ? AND state = ? AND digest = ?", digest, content, loose, id, Waiting, before)
 }
 
 // Void ends an approval that waits and can never be approved any more.
@@ -89,10 +89,14 @@ func (a *Approvals) Void(id, digest, code string) error {
 	return a.change("UPDATE approval SET state = ?, ended = ?, code = ? WHERE id = ? AND state = ? AND digest = ?", Failed, a.now(), code, id, Waiting, digest)
 }
 
+// longest is more than anything is held, or waits to be sent: what is further away
+// was written by a clock that was ahead.
+const longest = 25 * time.Hour
+
 // Left gives those that somebody held, who is gone or late, or was held up: for Settle.
 func (a *Approvals) Left() (list []Approval, err error) {
 	err = a.do(func(tx *sql.Tx) error {
-		list, err = a.find(tx, "state IN (?, ?) AND until <= ? ORDER BY asked, id", Approved, Running, a.now())
+		list, err = a.find(tx, "state IN (?, ?) AND (until <= ? OR until > ?) ORDER BY asked, id", Approved, Running, a.now(), a.now()+longest.Microseconds())
 		return err
 	})
 	if err != nil {
@@ -105,6 +109,23 @@ func (a *Approvals) Left() (list []Approval, err error) {
 // the holder has it again.
 func (a *Approvals) Settle(id string, e Ended) error {
 	now := a.now()
-	return a.change("UPDATE approval SET state = ?, ended = ?, code = ?, delivery = ?, next = ?, token = '', until = 0 WHERE id = ? AND state IN (?, ?) AND until <= ?",
-		e.State, now, e.Code, e.Delivery, now, id, Approved, Running, now)
+	return a.change("UPDATE approval SET state = ?, ended = ?, code = ?, delivery = ?, next = ?, token = '', until = 0, told = 0 WHERE id = ? AND state IN (?, ?) AND (until <= ? OR until > ?)",
+		e.State, now, e.Code, e.Delivery, now, id, Approved, Running, now, now+longest.Microseconds())
+}
+
+// Untold gives those whose settling whoever did it has not recorded for a while.
+func (a *Approvals) Untold() (list []Approval, err error) {
+	err = a.do(func(tx *sql.Tx) error {
+		list, err = a.find(tx, "told = 0 AND ended <= ? ORDER BY asked, id", a.now()-time.Minute.Microseconds())
+		return err
+	})
+	if err != nil {
+		return nil, a.wrap(err)
+	}
+	return list, nil
+}
+
+// Told says that the settling is in the audit log.
+func (a *Approvals) Told(id string) error {
+	return a.change("UPDATE approval SET told = 1 WHERE id = ?", id)
 }

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// Claim gives the delivery that is due longest, held under the token until the
-// given time; false: none is due. One that somebody was sending, who is gone,
-// is due again.
-func (a *Approvals) Claim(token string, hold time.Duration) (one Approval, ok bool, err error) {
+// Claim gives the delivery that is due longest of those that were due at a time,
+// held under the token; false: none is. One that somebody was sending, who is
+// gone, is due again.
+func (a *Approvals) Claim(token string, hold time.Duration, by time.Time) (one Approval, ok bool, err error) {
 	err = a.do(func(tx *sql.Tx) error {
 		ok = false
 		now := a.now()
-		one, err = scanApproval(tx.QueryRow("SELECT "+approvalColumns+" FROM approval WHERE delivery = ? AND next <= ? OR delivery = ? AND until <= ? ORDER BY next, id LIMIT 1",
-			Due, now, Sending, now))
+		one, err = scanApproval(tx.QueryRow("SELECT "+approvalColumns+" FROM approval WHERE delivery = ?1 AND (next <= ?2 OR next > ?3) OR delivery = ?4 AND (until <= ?5 OR until > ?3) ORDER BY next, id LIMIT 1",
+			Due, min(now, by.UnixMicro()), now+longest.Microseconds(), Sending, now))
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		} else if err != nil {
 			return err
 		}
 		ok = true
-		_, err = tx.Exec("UPDATE approval SET delivery = ?, tries = tries + 1, token = ?, until = ? WHERE id = ?", Sending, token, now+hold.Microseconds(), one.ID)
+		_, err = tx.Exec("UPDATE approval SET delivery = ?, tries = min(tries + 1, 1000000), token = ?, until = ? WHERE id = ?", Sending, token, now+hold.Microseconds(), one.ID)
 		return err
 	})
 	if err != nil {
@@ -55,15 +55,6 @@ func (a *Approvals) Sent(id, token string, s Sent) error {
 func (a *Approvals) Again(id string) error {
 	return a.change("UPDATE approval SET delivery = ?, tries = 0, next = ?, state = ?, status = '', code = '', again = 1 WHERE id = ? AND delivery IN (?, ?, ?)",
 		Due, a.now(), Done, id, Dead, Refused, Doubtful)
-}
-
-// NextDue is when the next delivery is due; the zero time: none is.
-func (a *Approvals) NextDue() (time.Time, error) {
-	var next sql.NullInt64
-	if err := a.db.QueryRow("SELECT min(next) FROM approval WHERE delivery = ?", Due).Scan(&next); err != nil {
-		return time.Time{}, a.wrap(err)
-	}
-	return timeOf(next.Int64), nil
 }
 
 // Forget takes somebody out of approvals that have ended: what they asked for,
@@ -105,8 +96,8 @@ func (a *Approvals) Forget(is func(one Approval) (asked, agreed bool)) (forgotte
 // ForgetBefore takes out what approvals say of people that ended before a time.
 func (a *Approvals) ForgetBefore(before time.Time) error {
 	err := a.do(func(tx *sql.Tx) error {
-		_, err := tx.Exec("UPDATE approval SET content = NULL, result = NULL, approver = '' WHERE content IS NOT NULL AND ended > 0 AND ended < ? AND delivery NOT IN (?, ?, ?)",
-			before.UnixMicro(), Due, Sending, Dead)
+		_, err := tx.Exec("UPDATE approval SET content = NULL, result = NULL, approver = '' WHERE content IS NOT NULL AND ended > 0 AND ended < ? AND delivery NOT IN (?, ?)",
+			before.UnixMicro(), Due, Sending)
 		return err
 	})
 	if err != nil {

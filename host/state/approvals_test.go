@@ -66,10 +66,10 @@ var operations = []struct {
 	{"end", func(a *Approvals) error { return a.End("A", "T", Ended{State: Done}) }},
 	{"end-other-token", func(a *Approvals) error { return a.End("A", "U", Ended{State: Done}) }},
 	{"end-no-token", func(a *Approvals) error { return a.End("A", "", Ended{State: Done}) }},
-	{"back", func(a *Approvals) error { return a.Back("A", "T", "d1", []byte("content")) }},
-	{"back-no-token", func(a *Approvals) error { return a.Back("A", "", "d1", []byte("content")) }},
-	{"show", func(a *Approvals) error { return a.Show("A", "d1", "d1", []byte("content")) }},
-	{"show-other-digest", func(a *Approvals) error { return a.Show("A", "d0", "d9", []byte("content")) }},
+	{"back", func(a *Approvals) error { return a.Back("A", "T", "d1", []byte("content"), "") }},
+	{"back-no-token", func(a *Approvals) error { return a.Back("A", "", "d1", []byte("content"), "") }},
+	{"show", func(a *Approvals) error { return a.Show("A", "d1", "d1", []byte("content"), "") }},
+	{"show-other-digest", func(a *Approvals) error { return a.Show("A", "d0", "d9", []byte("content"), "") }},
 	{"void", func(a *Approvals) error { return a.Void("A", "d1", "code") }},
 	{"void-other-digest", func(a *Approvals) error { return a.Void("A", "d0", "code") }},
 	{"settle", func(a *Approvals) error { return a.Settle("A", Ended{State: Failed}) }},
@@ -156,7 +156,7 @@ func ended(t testing.TB, a *Approvals, e Ended) {
 func sending(t testing.TB, a *Approvals) {
 	t.Helper()
 	ended(t, a, Ended{State: Done, Delivery: Due})
-	if one, ok, err := a.Claim("T", hold); err != nil || !ok || one.ID != "A" {
+	if one, ok, err := a.Claim("T", hold, a.clock()); err != nil || !ok || one.ID != "A" {
 		t.Fatal(one, ok, err)
 	}
 }
@@ -336,7 +336,7 @@ func TestClaim(t *testing.T) {
 	}
 	claim := func(by *Approvals, token, want string) {
 		t.Helper()
-		one, ok, err := by.Claim(token, hold)
+		one, ok, err := by.Claim(token, hold, by.clock())
 		if err != nil || ok != (want != "") || one.ID != want {
 			t.Errorf("claimed %q, %v, %v; want %q", one.ID, ok, err, want)
 		}
@@ -454,7 +454,7 @@ func randomOrder(t *testing.T, seed uint64) {
 			name, err = "end", a.End(id, token, end)
 			ended = err == nil
 		case 8:
-			name, err = "back", a.Back(id, token, "d1", []byte("content of usr-1"))
+			name, err = "back", a.Back(id, token, "d1", []byte("content of usr-1"), "")
 		case 9:
 			name, err = "settle", a.Settle(id, end)
 			ended = err == nil
@@ -466,7 +466,7 @@ func randomOrder(t *testing.T, seed uint64) {
 			}
 		case 11:
 			name = "claim"
-			_, _, err = a.Claim(token, hold)
+			_, _, err = a.Claim(token, hold, a.clock())
 		case 12:
 			name, err = "sent", a.Sent(id, token, Sent{Delivery: []DeliveryState{Due, Delivered, Dead, Refused}[r.IntN(4)], Next: clocks[n].now()})
 		default:

@@ -1,6 +1,6 @@
 // Package state keeps what a host must know again after it was closed: the
-// bounds of sessions (see Bounds), and the last checkpoint of its audit log. It
-// is one SQLite file.
+// bounds of sessions (see Bounds), approvals (see Approvals), and the last
+// checkpoint of its audit log. It is one SQLite file.
 //
 // The file is in WAL mode, so that counting a call costs no fsync: what is
 // written over the connection of Bounds is safe from a crash of the process,
@@ -42,7 +42,7 @@ CREATE TABLE IF NOT EXISTS audit_checkpoint (
 ) STRICT;` + boundsSchema + approvalsSchema
 
 const (
-	patience = 5 * time.Second // that a checkpoint has with a lock; calls have less
+	patience = 5 * time.Second // that a checkpoint or an approval has with a lock; counting a call has less
 	idle     = 4               // connections that wait for the next reader
 )
 
