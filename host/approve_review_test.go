@@ -260,7 +260,7 @@ func TestOneRoundIsOneTry(t *testing.T) {
 	h := d.openAt(t, clock.now)
 	agreed(t, h, camille(), "creer_demande_conges", leave)
 	k.answers(func(w http.ResponseWriter, _ func()) {
-		clock.move(time.Hour) // while it is asked, the next try becomes due
+		clock.move(20 * time.Second) // while it is asked, the next try becomes due
 		w.WriteHeader(http.StatusServiceUnavailable)
 	})
 	if all := deliverDue(t, h); len(all) != 1 {
