@@ -27,6 +27,7 @@ const (
 	Refused                     // no for good: trying the same again cannot help
 	Later                       // not taken, or the key lets the other side see that it has it: try again
 	Unknown                     // it may have been taken, and again could be twice: never retried by itself
+	Stopped                     // nothing has left, nor will before a person has looked
 )
 
 // String is the end as records and logs show it.
@@ -42,6 +43,8 @@ func (e AttemptEnd) String() string {
 		return "later"
 	case Unknown:
 		return "unknown"
+	case Stopped:
+		return "stopped"
 	default:
 		return "AttemptEnd(" + strconv.Itoa(int(e)) + ")"
 	}

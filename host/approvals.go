@@ -88,6 +88,16 @@ func (h *Host) Approvals(ctx context.Context, states ...state.ApprovalState) ([]
 	return out, err
 }
 
+// EachApproval is Approvals one after another, for there may be many.
+func (h *Host) EachApproval(ctx context.Context, yield func(Approval) error, states ...state.ApprovalState) error {
+	approvals, err := h.kept.approvals()
+	if err != nil {
+		return err
+	}
+	h.settle(ctx)
+	return approvals.Each(func(kept state.Approval) error { return yield(h.view(kept)) }, states...)
+}
+
 // ErrSeveral says that a beginning of an id is that of more than one.
 var ErrSeveral = errors.New("more than one approval begins so; write more of its id")
 

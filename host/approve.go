@@ -32,7 +32,7 @@ type decision struct {
 	rec    *Record
 	trail  *trail
 	token  string
-	run    string // what of it is to be told
+	run    string // the call that runs it; "": none has begun
 }
 
 // MayApprove tells, before anybody is asked, whether their yes could count. The

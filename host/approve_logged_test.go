@@ -1,6 +1,9 @@
 package host
 
 import (
+	"errors"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/toolhost/toolhost/host/state"
@@ -109,4 +112,37 @@ func (w *writing) proposeOver(t testing.TB, h *Host) {
 	t.Helper()
 	w.state(t, "DELETE FROM approval")
 	w.kept = proposes(t, h, asker(), "issue_refund", `{"order_id":"LK-500000","amount":5.00,"reason":"a broken leg"}`)
+}
+
+// A line that does not carry the stamp of the log's key is of no host: what it
+// says was never proposed.
+func TestUnstampedLineIsNoProposal(t *testing.T) {
+	const forged = "AAAAAAAAAAAAAAAA"
+	w := waitingRefund(t)
+	h := w.openLogged(t)
+	w.proposeOver(t, h)
+	w.shut(t, h)
+	path := w.path("var/audit/entries.jsonl")
+	lines, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write(t, "var/audit/entries.jsonl", strings.ReplaceAll(string(lines), w.kept.ID, forged)) // as long as it was
+	if err := os.Remove(w.path("var/audit/index.db")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	w.state(t, "UPDATE approval SET id = '"+forged+"'")
+	o := Options{Env: func(name string) (string, bool) { v, ok := w.env[name]; return v, ok }}
+	h, err = Open(t.Context(), w.path("config.toml"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	got := agree(t, h, "usr-grace", approvalOf(t, h, forged))
+	if got.State != Refused || got.Code != codeNotRecorded && got.Code != codeAuditUnavailable {
+		t.Errorf("%s: %s", got.Line(), got.Reason)
+	}
+	if w.written(t) != 0 {
+		t.Error("a row was written")
+	}
 }

@@ -41,7 +41,11 @@ func TestUnrecordedProposalNeverWaits(t *testing.T) {
 	d := refundDesk(t)
 	h, log := openFailing(t, d)
 	log.ended = errFull
-	wantOutcome(t, h.Call(t.Context(), asker(), ask("issue_refund", `{"order_id":"LK-500000","amount":5.00}`)), "refused: audit_unavailable (audit)")
+	o := h.Call(t.Context(), asker(), ask("issue_refund", `{"order_id":"LK-500000","amount":5.00}`))
+	wantOutcome(t, o, "refused: audit_unavailable (audit)")
+	if o.Approval != "" {
+		t.Errorf("what is refused names approval %s", o.Approval)
+	}
 	log.ended = nil
 	if list, err := h.Approvals(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("%d that nobody has recorded wait, %v", len(list), err)

@@ -56,8 +56,8 @@ func ForgetPerson(approvals *state.Approvals, customer, subject string, tenant *
 	return approvals.Forget(func(one state.Approval) (asked, agreed bool) {
 		agreed = subject != "" && one.Approver == subject
 		s, err := readShown(one.Content)
-		if err != nil {
-			return false, agreed
+		if err != nil { // nobody can tell whose it is, nor approve it
+			return one.Content != nil, agreed
 		}
 		who := s.Session
 		if tenant != nil && who.Tenant != *tenant {

@@ -137,7 +137,7 @@ func columnsOf(row strictjson.Value) rowValues {
 // who they are. The others are the host's: of deliveries, and of what a crash left.
 func ByPerson(word string) bool {
 	ends := []string{wordAgain, wordSending, wordDead, wordSettled}
-	for _, e := range []capabilities.AttemptEnd{capabilities.Delivered, capabilities.Refused, capabilities.Later, capabilities.Unknown, capabilities.NotTried} {
+	for _, e := range []capabilities.AttemptEnd{capabilities.Delivered, capabilities.Refused, capabilities.Later, capabilities.Unknown, capabilities.NotTried, capabilities.Stopped} {
 		ends = append(ends, e.String())
 	}
 	return !slices.Contains(ends, word)
@@ -191,9 +191,9 @@ func (h *Host) try(ctx context.Context, a state.Approval, wasSending bool) capab
 	o, view := h.outboxOf(a.Tool), viewOf(a)
 	switch {
 	case o == nil || o.config.Deliver == nil:
-		return no(deadEnd, "config: nothing delivers the rows of "+a.Tool+" any more")
+		return no(capabilities.Stopped, "config: nothing delivers the rows of "+a.Tool+" any more")
 	case view.Gone || view.Broken != "":
-		return no(deadEnd, "forgotten: who asked is forgotten")
+		return no(capabilities.Stopped, "forgotten: who asked is forgotten")
 	case wasSending && o.config.Deliver.Mail != "":
 		return no(capabilities.Unknown, "interrupted: whoever sent it was gone before they knew")
 	}
@@ -202,25 +202,25 @@ func (h *Host) try(ctx context.Context, a state.Approval, wasSending bool) capab
 	case err != nil:
 		return no(capabilities.NotTried, "audit: "+err.Error())
 	case logged != nil && !logged.shown[a.Digest]:
-		return no(deadEnd, "audit: the log has no proposal that shows this; somebody has changed the state database")
+		return no(capabilities.Stopped, "audit: the log has no proposal that shows this; somebody has changed the state database")
 	}
 	row, err := o.outbox.Read(ctx, a.ID)
 	switch {
 	case err != nil:
 		return no(capabilities.NotTried, "row: "+err.Error())
 	case row.Kind() == strictjson.Nothing:
-		return no(deadEnd, "row: it is not in its table any more")
+		return no(capabilities.Stopped, "row: it is not in its table any more")
 	}
 	out, err := o.sending(columnsOf(row))
 	if err != nil {
-		return no(deadEnd, "row: "+err.Error())
+		return no(capabilities.Stopped, "row: "+err.Error())
 	}
 	if why := o.sameRow(a, view.Shown, row); why != "" {
-		return no(deadEnd, why)
+		return no(capabilities.Stopped, why)
 	}
 	if !a.Again { // whoever sent it again has seen where it goes now
 		if why := o.sameWay(view.Shown); why != "" {
-			return no(deadEnd, why)
+			return no(capabilities.Stopped, why)
 		}
 	}
 	rec := recordOf(h, a)
@@ -233,9 +233,6 @@ func (h *Host) try(ctx context.Context, a state.Approval, wasSending bool) capab
 	}
 	return o.by.fetch.Deliver(ctx, o.by.secrets(view.Shown.Session), capabilities.Delivery{Method: out.method, URL: out.url, Body: out.body, Key: a.ID})
 }
-
-// deadEnd is that of what cannot be tried before a person has looked.
-const deadEnd = capabilities.AttemptEnd(255)
 
 // sameRow says in what a row is not what was approved, or by whom; "": in nothing.
 func (g *outboxGrant) sameRow(a state.Approval, then Shown, row strictjson.Value) string {

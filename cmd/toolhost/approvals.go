@@ -81,30 +81,34 @@ func (c *cli) listApprovals(ctx context.Context, h *host.Host, all, asJSON bool)
 	if !all {
 		states = []state.ApprovalState{state.Waiting, state.Approved, state.Running, state.Unknown}
 	}
-	list, err := h.Approvals(ctx, states...)
-	if err != nil {
-		return &status{code: exitHost, err: err}
-	}
 	if asJSON {
-		for _, a := range list {
-			_, _ = c.stdout.Write(append(cleanJSON(approvalJSON(a)), '\n')) // the sink remembers an error
-		}
-		return nil
-	}
-	if len(list) == 0 {
-		fmt.Fprintln(c.stderr, "nothing waits")
-		return nil
+		return hostError(h.EachApproval(ctx, c.printJSON, states...))
 	}
 	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tSTATE\tNEEDS\tTOOL\tWITH\tASKED BY")
-	for _, a := range list {
+	head := "ID\tSTATE\tNEEDS\tTOOL\tWITH\tASKED BY\n"
+	err := h.EachApproval(ctx, func(a host.Approval) error {
 		needs := ""
 		if a.Waits() && a.Needs != nil {
 			needs = a.Needs.Role
 		}
+		fmt.Fprintf(w, "%s", head)
+		head = ""
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", clean(a.ID), clean(c.standing(a)), clean(needs), clean(a.Tool), clean(brief(a)), clean(askedBy(a)))
+		return nil
+	}, states...)
+	if err != nil {
+		return hostError(err)
+	}
+	if head != "" {
+		fmt.Fprintln(c.stderr, "nothing waits")
 	}
 	return w.Flush()
+}
+
+// printJSON is one approval in a line, for another program.
+func (c *cli) printJSON(a host.Approval) error {
+	_, _ = c.stdout.Write(append(cleanJSON(approvalJSON(a)), '\n')) // the sink remembers an error
+	return nil
 }
 
 // briefChars is how much of the arguments a list shows: show has all of them.

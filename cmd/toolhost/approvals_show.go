@@ -33,8 +33,7 @@ beginning of the ID is enough, of 4 characters.`,
 					return err
 				}
 				if asJSON {
-					_, _ = c.stdout.Write(append(cleanJSON(approvalJSON(a)), '\n')) // the sink remembers an error
-					return nil
+					return c.printJSON(a)
 				}
 				c.printApproval(a)
 				return nil

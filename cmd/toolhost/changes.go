@@ -34,32 +34,28 @@ table. A write of which nobody knows whether it happened is there too, as unknow
 }
 
 func (c *cli) changes(ctx context.Context, h *host.Host, asJSON bool) error {
-	all, err := h.Approvals(ctx)
-	if err != nil {
-		return &status{code: exitHost, err: err}
-	}
 	tables := map[string]int{}
 	for _, table := range h.OutboxTables() {
 		tables[table] = 0
 	}
 	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
 	head := "WHEN\tID\tTOOL\tTABLE\tASKED BY\tAPPROVED BY\tNOW\n"
-	for _, a := range all {
-		if !happened(a.Approval) {
-			continue
-		}
-		if asJSON {
-			_, _ = c.stdout.Write(append(cleanJSON(approvalJSON(a)), '\n')) // the sink remembers an error
-			continue
+	err := h.EachApproval(ctx, func(a host.Approval) error {
+		switch {
+		case !happened(a.Approval):
+			return nil
+		case asJSON:
+			return c.printJSON(a)
 		}
 		table := cmp.Or(a.Shown.Table, h.OutboxTable(a.Tool), "(unknown)")
 		tables[table]++
 		fmt.Fprintf(w, "%s", head)
 		head = ""
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.Ended.UTC().Format(time.DateTime), clean(a.ID), clean(a.Tool), clean(table), clean(askedBy(a)), clean(orForgotten(a.Approver)), clean(c.standing(a)))
-	}
-	if asJSON {
 		return nil
+	})
+	if err != nil || asJSON {
+		return hostError(err)
 	}
 	if err := w.Flush(); err != nil {
 		return err

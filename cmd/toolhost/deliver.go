@@ -77,15 +77,11 @@ func (c *cli) tellDelivered(d host.Delivered) {
 }
 
 func (c *cli) undelivered(ctx context.Context, h *host.Host) error {
-	all, err := h.Approvals(ctx)
-	if err != nil {
-		return hostError(err)
-	}
 	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
 	head := "ID\tTOOL\tDELIVERY\tTRIES\tNEXT\tTHE LAST TRY\n"
-	for _, a := range all {
+	err := h.EachApproval(ctx, func(a host.Approval) error {
 		if a.Delivery == "" || a.Delivery == state.Delivered {
-			continue
+			return nil
 		}
 		next := "-"
 		if a.Delivery == state.Due {
@@ -94,6 +90,10 @@ func (c *cli) undelivered(ctx context.Context, h *host.Host) error {
 		fmt.Fprintf(w, "%s", head)
 		head = ""
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", clean(a.ID), clean(a.Tool), clean(deliveryWord(a.Delivery)), a.Tries, next, clean(cmp.Or(a.Status, "-")))
+		return nil
+	})
+	if err != nil {
+		return hostError(err)
 	}
 	if head != "" {
 		fmt.Fprintln(c.stderr, "every row that is delivered has arrived")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/toolhost/toolhost/host"
+	"github.com/toolhost/toolhost/host/state"
 	"github.com/toolhost/toolhost/host/strictjson"
 )
 
@@ -64,6 +65,25 @@ func TestCleanJSONKeepsTheValue(t *testing.T) {
 		v, err := strictjson.Read([]byte(`{"v":`+string(line)+`}`), strictjson.Default(1000))
 		if got, _ := v.TextAt("v"); err != nil || got != text || clean(string(line)) != string(line) {
 			t.Errorf("%q became %s (%v)", text, line, err)
+		}
+	}
+}
+
+// What somebody has put into the state database is no part of the JSON but as
+// what it is: an approval whose content does not fit shows none.
+func TestBrokenApprovalAsJSON(t *testing.T) {
+	for _, content := range []string{`{},"broken":"","state":"done"`, `{{`, ``, `{}`} {
+		a := host.Approval{Approval: state.Approval{ID: "AAAA", State: state.Waiting, Content: []byte(content)}, Broken: "is not what was kept"}
+		v, err := strictjson.Read(approvalJSON(a), strictjson.Default(1000))
+		if err != nil {
+			t.Errorf("%q: %v", content, err)
+			continue
+		}
+		if shown, _ := v.Get("shown"); shown.Kind() != strictjson.Null {
+			t.Errorf("%q is shown", content)
+		}
+		if in, _ := v.TextAt("state"); in != "waiting" {
+			t.Errorf("%q makes it %s", content, in)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,6 +52,7 @@ CREATE TABLE IF NOT EXISTS approval (
 	told      INTEGER NOT NULL DEFAULT 1 CHECK (told IN (0, 1))   -- 0: that it was settled is not in the audit log yet
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS approval_by_state ON approval (state, asked);
+CREATE INDEX IF NOT EXISTS approval_by_asked ON approval (asked, id);
 CREATE INDEX IF NOT EXISTS approval_by_expiry ON approval (state, expires);
 CREATE INDEX IF NOT EXISTS approval_by_same ON approval (same, state);
 CREATE INDEX IF NOT EXISTS approval_by_who ON approval (who, state);
@@ -308,27 +311,52 @@ func (a *Approvals) Get(id string) (found Approval, err error) {
 	return found, nil
 }
 
-// List gives those in the given states, all of them where none is given, oldest
-// first.
+// List is what Each gives, at once.
 func (a *Approvals) List(states ...ApprovalState) (list []Approval, err error) {
-	err = a.do(func(tx *sql.Tx) error {
-		if err := expire(tx, a.now()); err != nil {
-			return err
-		}
-		where, args := "recorded = 1", []any(nil)
-		for _, s := range states {
-			args = append(args, s)
-		}
-		if len(args) > 0 {
-			where += " AND state IN (?" + strings.Repeat(", ?", len(args)-1) + ")"
-		}
-		list, err = a.find(tx, where+" ORDER BY asked, id", args...)
-		return err
-	})
-	if err != nil {
-		return nil, a.wrap(err)
+	err = a.Each(func(one Approval) error {
+		list = append(list, one)
+		return nil
+	}, states...)
+	return list, err
+}
+
+// Each gives those in the given states, all of them where none is given, oldest
+// first.
+func (a *Approvals) Each(yield func(Approval) error, states ...ApprovalState) error {
+	if err := a.do(func(tx *sql.Tx) error { return expire(tx, a.now()) }); err != nil {
+		return a.wrap(err)
 	}
-	return list, nil
+	where, args := "recorded = 1", []any(nil)
+	for _, s := range states {
+		args = append(args, s)
+	}
+	if len(args) > 0 {
+		where += " AND state IN (?" + strings.Repeat(", ?", len(args)-1) + ")"
+	}
+	return a.pages(yield, where, args...)
+}
+
+// page is how many approvals are in memory at once.
+const page = 100
+
+// pages reads approvals a page at a time, and holds no lock between them.
+func (a *Approvals) pages(yield func(Approval) error, where string, args ...any) error {
+	asked, id := int64(math.MinInt64), ""
+	for {
+		list, err := a.find(a.db, where+" AND (asked, id) > (?, ?) ORDER BY asked, id LIMIT ?", append(slices.Clone(args), asked, id, page)...)
+		if err != nil {
+			return a.wrap(err)
+		}
+		for _, one := range list {
+			if err := yield(one); err != nil {
+				return err
+			}
+			asked, id = one.Asked.UnixMicro(), one.ID
+		}
+		if len(list) < page {
+			return nil
+		}
+	}
 }
 
 // Beginning gives those whose id begins so, two at most: more than one is no name.
@@ -346,8 +374,11 @@ func (a *Approvals) Beginning(id string) (list []Approval, err error) {
 	return list, nil
 }
 
-func (a *Approvals) find(tx *sql.Tx, where string, args ...any) (list []Approval, err error) {
-	rows, err := tx.Query("SELECT "+approvalColumns+" FROM approval WHERE "+where, args...)
+func (a *Approvals) find(in interface {
+	Query(query string, args ...any) (*sql.Rows, error)
+}, where string, args ...any,
+) (list []Approval, err error) {
+	rows, err := in.Query("SELECT "+approvalColumns+" FROM approval WHERE "+where, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -60,37 +60,20 @@ func (a *Approvals) Again(id string) error {
 // Forget takes somebody out of approvals that have ended: what they asked for,
 // and that they agreed to it. It gives how many still wait for their end.
 func (a *Approvals) Forget(is func(one Approval) (asked, agreed bool)) (forgotten, left int, err error) {
-	err = a.do(func(tx *sql.Tx) error {
-		forgotten, left = 0, 0
-		all, err := a.find(tx, "content IS NOT NULL OR approver <> ''")
-		if err != nil {
-			return err
+	err = a.pages(func(one Approval) error {
+		asked, agreed := is(one)
+		switch {
+		case !asked && !agreed:
+			return nil
+		case one.open():
+			left++
+			return nil
 		}
-		for _, one := range all {
-			asked, agreed := is(one)
-			switch {
-			case !asked && !agreed:
-				continue
-			case one.open():
-				left++
-				continue
-			case asked:
-				_, err = tx.Exec("UPDATE approval SET content = NULL, result = NULL WHERE id = ?", one.ID)
-			}
-			if agreed && err == nil {
-				_, err = tx.Exec("UPDATE approval SET approver = '' WHERE id = ?", one.ID)
-			}
-			if err != nil {
-				return err
-			}
-			forgotten++
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, 0, a.wrap(err)
-	}
-	return forgotten, left, nil
+		forgotten++ // what has ended does not begin again
+		return a.change("UPDATE approval SET content = CASE WHEN ?1 THEN NULL ELSE content END, result = CASE WHEN ?1 THEN NULL ELSE result END, approver = CASE WHEN ?2 THEN '' ELSE approver END WHERE id = ?3",
+			asked, agreed, one.ID)
+	}, "(content IS NOT NULL OR approver <> '')")
+	return forgotten, left, err
 }
 
 // ForgetBefore takes out what approvals say of people that ended before a time.

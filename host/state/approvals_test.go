@@ -513,3 +513,37 @@ func TestBeginning(t *testing.T) {
 		}
 	}
 }
+
+// All are given, a page at a time and each once, also where many were asked for
+// at one moment.
+func TestEachOfMany(t *testing.T) {
+	clock := atNoon()
+	a := newApprovals(t, clock.now)
+	for i := range 2*page + 7 {
+		p := write(fmt.Sprintf("ID%04d", i))
+		p.Most = 1000
+		propose(t, a, p)
+		if i%50 == 49 {
+			clock.add(time.Second)
+		}
+	}
+	var got []string
+	must(t, a.Each(func(one Approval) error {
+		got = append(got, one.ID)
+		return nil
+	}))
+	if len(got) != 2*page+7 || !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
+		t.Errorf("%d of %d: %v", len(got), 2*page+7, got)
+	}
+	must(t, a.Void("ID0150", "d1", "x"))
+	for _, want := range []struct {
+		states []ApprovalState
+		n      int
+	}{{[]ApprovalState{Waiting}, 2*page + 6}, {[]ApprovalState{Failed}, 1}, {[]ApprovalState{Failed, Waiting}, 2*page + 7}, {[]ApprovalState{Done}, 0}} {
+		list, err := a.List(want.states...)
+		must(t, err)
+		if len(list) != want.n {
+			t.Errorf("%v: %d, want %d", want.states, len(list), want.n)
+		}
+	}
+}
