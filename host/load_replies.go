@@ -54,16 +54,10 @@ func (l *loader) readReplyRules(f *replyForm) {
 		"results": results,
 		"session": l.sessionType(),
 	}
-	var vars []rules.Field
-	for _, name := range []string{"reply", "ticket", "results", "session"} {
-		vars = append(vars, rules.Field{Name: name, Type: f.types[name]})
-	}
-	env, err := rules.NewEnv(vars)
-	if err != nil {
-		l.fault(f.At("rules"), "[replies.%s] rules: %v", f.Name, err)
+	compile := l.compiler(f.types, f.At("rules"), "[replies."+f.Name+"]")
+	if compile == nil {
 		return
 	}
-	compile := l.compiler(env, f.At("rules"), "[replies."+f.Name+"]")
 	for _, r := range f.Rules {
 		f.rules = append(f.rules, replyRule{ReplyRule: r, compiled: compile.rule(r.Name, r.Require, r.At("require"))})
 		l.replyPlaceholders(f, r)

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,16 +39,10 @@ func (l *loader) readRules(ctx context.Context, t *tool) {
 		"facts":   factsType,
 		"now":     {Kind: rules.Time},
 	}
-	var vars []rules.Field
-	for _, name := range []string{"args", "session", "values", "facts", "now"} {
-		vars = append(vars, rules.Field{Name: name, Type: set.types[name]})
-	}
-	env, err := rules.NewEnv(vars)
-	if err != nil {
-		l.fault(t.At("rules"), "[tools.%s] rules: %v", t.Name, err)
+	compile := l.compiler(set.types, t.At("rules"), "[tools."+t.Name+"]")
+	if compile == nil {
 		return
 	}
-	compile := l.compiler(env, t.At("rules"), "[tools."+t.Name+"]")
 	for _, r := range t.Rules {
 		set.rules = append(set.rules, rule{Rule: r, compiled: compile.rule(r.Name, r.Require, r.At("require"))})
 		l.placeholders(t, r)
@@ -73,7 +68,18 @@ type ruleCompiler struct {
 	cost  uint64
 }
 
-func (l *loader) compiler(env *rules.Env, place config.Place, path string) *ruleCompiler {
+// compiler compiles rules that read variables of these types. nil: there can be no
+// such rules, and the fault is told.
+func (l *loader) compiler(types map[string]rules.Type, place config.Place, path string) *ruleCompiler {
+	var vars []rules.Field
+	for _, name := range slices.Sorted(maps.Keys(types)) {
+		vars = append(vars, rules.Field{Name: name, Type: types[name]})
+	}
+	env, err := rules.NewEnv(vars)
+	if err != nil {
+		l.fault(place, "%s rules: %v", path, err)
+		return nil
+	}
 	return &ruleCompiler{loader: l, env: env, place: place, path: path}
 }
 
