@@ -30,6 +30,7 @@ type ModuleReport struct {
 	Tables    []ModuleTable  `json:"tables"`
 	Imports   *ModuleImports `json:"imports"`
 	Exports   *ModuleExports `json:"exports"`
+	State     *ModuleState   `json:"state"`
 	Needs     *ModuleNeeds   `json:"needs"`
 	Refusals  []string       `json:"refusals"` // every reason why it would not load
 }
@@ -82,6 +83,29 @@ type ModuleExport struct {
 	State string `json:"state"`
 }
 
+// ModuleState says where each call of a module starts, which is the same for all of them.
+type ModuleState struct {
+	PutBack bool     `json:"put_back"` // an instance is put back after a call, and used again; else each call gets a new one
+	Why     []string `json:"why"`      // it is not; none if it is
+	Repeats bool     `json:"repeats"`  // it can draw random numbers before it is called: what it makes of them is the same for every call
+}
+
+// Sentences are the state in words.
+func (s ModuleState) Sentences() []string {
+	if !s.PutBack {
+		return []string{"a new instance for each call: " + strings.Join(s.Why, "; ")}
+	}
+	out := []string{"put back to one beginning after each call"}
+	if s.Repeats {
+		out = append(out, "what it draws of random numbers before that is the same in all calls: in Go the seeds of math/rand and maps")
+	}
+	return out
+}
+
+func stateOf(m *sandbox.Manifest) *ModuleState {
+	return &ModuleState{PutBack: len(m.Renewal) == 0, Why: m.Renewal, Repeats: m.Draws}
+}
+
 // ModuleNeeds is what a config must have for the module.
 type ModuleNeeds struct {
 	Kinds  []string `json:"kinds"`  // a grant of each
@@ -123,7 +147,7 @@ func reportOn(ctx context.Context, wasm []byte, shown string) *ModuleReport {
 		for _, t := range m.Tables {
 			r.Tables = append(r.Tables, ModuleTable{t.Min, t.Most})
 		}
-		r.Imports, r.Exports, r.Needs = importsOf(m), exportsOf(m), needsOf(m, shown)
+		r.Imports, r.Exports, r.Needs, r.State = importsOf(m), exportsOf(m), needsOf(m, shown), stateOf(m)
 	}
 	r.Loads = len(r.Refusals) == 0
 	return r

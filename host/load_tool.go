@@ -131,7 +131,7 @@ func (l *loader) compile(ctx context.Context, cache string) {
 		wait.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			t.module, errs[i] = engine.CompileInspected(ctx, t.inspected, t.Limits.Memory)
+			t.module, errs[i] = engine.CompileInspected(ctx, t.inspected, sandbox.Limits{Memory: t.Limits.Memory})
 			t.inspected = nil // and the module's bytes with it
 		})
 	}

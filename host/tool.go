@@ -54,6 +54,7 @@ type Report struct {
 	Rules   []RuleReport
 	Values  []string // that the rules read, as the callers have them: "refund_limit: staff 100.00, owner unlimited"
 	Codes   []string // that the config names itself
+	State   []string // where its calls start, a sentence each
 	Stale   bool     // a source file beside the module is newer than it
 }
 
@@ -91,7 +92,7 @@ func (h *Host) Reports() []Report {
 			r.Approve = t.Approve.Sentence()
 		}
 		r.Imports, r.WASI = t.imports()
-		r.Stale = t.stale()
+		r.Stale, r.State = t.stale(), stateOf(t.manifest).Sentences()
 		for i := range t.rules.facts {
 			r.Facts = append(r.Facts, t.rules.facts[i].sentence())
 		}

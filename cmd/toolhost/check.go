@@ -80,6 +80,9 @@ func (c *cli) printTool(r host.Report, agree []string) {
 	}
 	line("imports", fmt.Sprintf("%s; of WASI %d (clocks, random, output)", strings.Join(r.Imports, " "), r.WASI))
 	line("module", fmt.Sprintf("%s, %d bytes", r.Module, r.Size))
+	for _, sentence := range r.State {
+		line("state", clean(sentence))
+	}
 	if r.Stale {
 		line("note", "its source is newer than the module; build it again?")
 	}

@@ -66,6 +66,7 @@ func (c *cli) printModule(r *host.ModuleReport) {
 		c.fact("tables", tablesText(r.Tables))
 		c.fact("imports", importTexts(r.Imports)...)
 		c.fact("exports", exportTexts(r.Exports)...)
+		c.fact("state", r.State.Sentences()...)
 		c.fact("needs", needsText(r.Needs))
 	}
 	fmt.Fprintln(c.stdout)

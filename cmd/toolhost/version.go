@@ -32,7 +32,7 @@ func (c *cli) printVersion() {
 			}
 		}
 	}
-	fmt.Fprintf(c.stdout, "toolhost   %s\ngo         %s %s/%s\nwazero     %s\nrewriting  none; a new instance for each call\n",
+	fmt.Fprintf(c.stdout, "toolhost   %s\ngo         %s %s/%s\nwazero     %s\nstate      every call starts from the same; what one leaves is put back\n",
 		ownVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, wazero)
 }
 

@@ -26,7 +26,7 @@ func TestAttackCloseWhileReentered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := e.Compile(t.Context(), g.bytes(), 1<<20) // not hostileModule: its cleanup would wait for ever too
+	m, err := e.Compile(t.Context(), g.bytes(), Limits{Memory: 1 << 20}) // not hostileModule: its cleanup would wait for ever too
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -284,7 +284,7 @@ func TestAttackRewritingIsQuadratic(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	start := time.Now()
-	_, err = e.Compile(ctx, wasm, hostileMemory)
+	_, err = e.Compile(ctx, wasm, Limits{Memory: hostileMemory})
 	if took := time.Since(start); took > 2*time.Second {
 		t.Errorf("%d bytes: Compile came back after %v, its context and time were over after 1 s: %v", len(wasm), took, err)
 	}

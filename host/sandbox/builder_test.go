@@ -151,9 +151,6 @@ var (
 	opMinusOne    = op(0x41, 0x7f, 0x46, 0x04, 0x40)    // i32.const -1, i32.eq, if
 	opCount       = op(0x23, 0, 0x41, 1, 0x6a, 0x24, 0) // global 0 += 1
 	opCounted     = op(0x23, 0)                         // global.get 0
-	opMemCount    = op(0x41, 8, 0x41, 8, 0x28, 2, 0)    // address 8, then what stands there
-	opMemStore    = op(0x41, 1, 0x6a, 0x36, 2, 0)       // plus one, stored
-	opMemLoad     = op(0x41, 8, 0x28, 2, 0)             // what stands at 8
 	opLoad64      = op(0x28, 2, 0x40)                   // i32.load offset 64
 	opEndBlock    = op(opEnd)
 )

@@ -23,7 +23,7 @@ func cacheRuns(t *testing.T, dir string) int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := e.Compile(t.Context(), newGuest().run(i32(5)).bytes(), 1<<20)
+		m, err := e.Compile(t.Context(), newGuest().run(i32(5)).bytes(), Limits{Memory: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}

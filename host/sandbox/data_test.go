@@ -18,7 +18,7 @@ func dataOf(segments ...segment) []byte {
 }
 
 // image applies a data section to a memory of zeros; ok is false where a segment lies outside.
-func image(body []byte, size int) (memory []byte, segments int, ok bool) {
+func loadedImage(body []byte, size int) (memory []byte, segments int, ok bool) {
 	w := &rewriting{sections: &sections{dataCount: -1}}
 	r := &reader{data: body}
 	memory = make([]byte, size)
@@ -63,8 +63,8 @@ func TestJoinedData(t *testing.T) {
 			if n := (&reader{data: after}).u32(); int(n) != c.left {
 				t.Errorf("%d segments are left, want %d", n, c.left)
 			}
-			a, _, okA := image(body, 300)
-			b, _, okB := image(after, 300)
+			a, _, okA := loadedImage(body, 300)
+			b, _, okB := loadedImage(after, 300)
 			if okA != okB || okA && !bytes.Equal(a, b) {
 				t.Error("the memories differ")
 			}
@@ -89,8 +89,8 @@ func TestJoinedDataIsTheSame(t *testing.T) {
 			next += uint64(len(b) + r.IntN(maxGap+8))
 		}
 		body := dataOf(data...)
-		a, n, okA := image(body, 1500)
-		b, m, okB := image(joined(body), 1500)
+		a, n, okA := loadedImage(body, 1500)
+		b, m, okB := loadedImage(joined(body), 1500)
 		if okA != okB || okA && !bytes.Equal(a, b) {
 			t.Fatalf("%v", data)
 		}

@@ -1,4 +1,4 @@
-// Package sandbox runs one WebAssembly module for one call and lets nothing of it remain.
+// Package sandbox runs WebAssembly modules, a call at a time, and lets nothing of a call remain.
 // It knows nothing of tools, sessions, grants or rules: it is given bytes, bounds and a
 // [Functions] that answers what the guest asks, and it says how the guest ended.
 //
@@ -10,8 +10,11 @@
 //	S2   A guest can import the functions of the [Offer], all of one shape, and a literal
 //	     list of WASI functions. Host modules have no name, so nothing else is in reach.
 //	S3   A guest has one memory, its own; no start section runs before a call's bounds.
-//	S4   Every call gets a new instance. It is closed when the call ends, however it ends.
-//	S5   Bounds hold over instantiation, _initialize and run together.
+//	S4   Every call starts from the module's image: the state after _initialize and warm_up, which ran with no session
+//	     and nothing granted. An instance is put back to it before another call gets it. One that ended badly or
+//	     grew is closed; a module whose state cannot be put back gets a new instance for each call (state.go).
+//	S5   The time of a call holds over waiting for an instance, making one, and run together; its fuel over run, and as much
+//	     again over _initialize and warm_up where an instance must be initialised.
 //	S6   One file, memory.go, touches guest memory: sums in uint64, the length checked
 //	     before anything is allocated, the request copied before it is looked at, the
 //	     memory asked for anew before the response is written.
@@ -32,6 +35,7 @@
 //	S15  A rewritten module does what the original does. The original is validated before,
 //	     and can name nothing that the rewriting adds.
 //	S16  The native stack of a call is bounded: frames are counted as long as they are open.
+//	S17  The instances of all modules have one bound of memory, those of each a number. Who waits for one is served in turn.
 //
 // docs/sandbox.md describes the rewriting for reviewers, and docs/threat-model.md has what holds against
 // whom, by which test, and what does not.

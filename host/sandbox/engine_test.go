@@ -43,7 +43,7 @@ func TestCompileTimeIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Compile(t.Context(), slow.bytes(), 1<<20); err == nil || !strings.Contains(err.Error(), "longer than 1ms") {
+	if _, err := e.Compile(t.Context(), slow.bytes(), Limits{Memory: 1 << 20}); err == nil || !strings.Contains(err.Error(), "longer than 1ms") {
 		t.Errorf("%v", err)
 	}
 	gone, cancel := context.WithCancel(t.Context())
@@ -52,7 +52,7 @@ func TestCompileTimeIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := patient.Compile(gone, slow.bytes(), 1<<20); err == nil {
+	if _, err := patient.Compile(gone, slow.bytes(), Limits{Memory: 1 << 20}); err == nil {
 		t.Error("it compiled for a caller who is gone")
 	}
 	for range 500 {

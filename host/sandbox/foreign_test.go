@@ -169,7 +169,7 @@ func (f *foreignRun) compile(name string, wasm []byte) []error {
 	if _, faults := Inspect(wasm, offer()); len(faults) > 0 {
 		return faults
 	}
-	m, err := f.engine.Compile(context.Background(), wasm, foreignLimit)
+	m, err := f.engine.Compile(context.Background(), wasm, Limits{Memory: foreignLimit})
 	if err != nil {
 		return []error{err}
 	}
@@ -182,7 +182,7 @@ func (f *foreignRun) asGuest(name string, wasm []byte) {
 	if g == nil {
 		return
 	}
-	m, err := f.engine.Compile(context.Background(), g, foreignLimit)
+	m, err := f.engine.Compile(context.Background(), g, Limits{Memory: foreignLimit})
 	if err == nil {
 		f.end("made a guest, it is loaded", "", nil)
 		if err := m.Close(context.Background()); err != nil {

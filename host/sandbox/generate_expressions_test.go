@@ -136,7 +136,7 @@ func (g *generator) state(t byte) {
 	table := byte(g.below(2))
 	size, grow := op(0xfc, 16, table), op(0xfc, 15, table)
 	switch kind := g.below(4); {
-	case t != typeI32:
+	case t != typeI32, g.steady && kind > 2:
 		g.leaf(t)
 	case kind == 0:
 		g.put("memory.size", op(0x3f, 0))

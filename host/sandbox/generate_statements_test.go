@@ -43,7 +43,7 @@ func (g *generator) statement() {
 			g.expression(t, genDepth)
 			g.put("local.set", op(0x21), leb(genChoose(g.genChoices, g.locals[t])))
 		},
-		func() { g.expression(t, genDepth); g.put("global.set", op(0x24), leb(globalOf(t))) },
+		func() { g.setGlobal(t) },
 		func() { g.expression(t, genDepth); g.put("drop", opDrop) },
 		g.store,
 		g.store,
@@ -64,6 +64,14 @@ func (g *generator) statement() {
 		g.bulkTable,
 		g.many,
 	})()
+}
+
+func (g *generator) setGlobal(t byte) {
+	if g.steady && !slices.Contains(genNumbers, t) {
+		t = typeI64
+	}
+	g.expression(t, genDepth)
+	g.put("global.set", op(0x24), leb(globalOf(t)))
 }
 
 // block puts a block of any kind with results; what is inside must give them.
@@ -300,7 +308,9 @@ func (g *generator) bulkMemory() {
 		g.masked(genChoose(g.genChoices, []int64{0, 3, 7, 7, 15, 0x3ff}))
 		g.put("memory.init", op(0xfc, 8, segment, 0))
 	default:
-		g.put("data.drop", op(0xfc, 9, segment))
+		if !g.steady {
+			g.put("data.drop", op(0xfc, 9, segment))
+		}
 	}
 }
 
@@ -314,6 +324,9 @@ func (g *generator) few() {
 }
 
 func (g *generator) bulkTable() {
+	if g.steady {
+		return
+	}
 	table, other, segment := byte(g.below(2)), byte(g.below(2)), byte(g.below(4))
 	switch g.below(10) {
 	case 0, 1:

@@ -51,6 +51,7 @@ type generator struct {
 	*genChoices
 	signatures []signature    // of the functions f0, f1, ...
 	seen       map[string]int // kinds of instructions
+	steady     bool           // it changes nothing but its memory and globals of numbers
 
 	code   []byte
 	self   int               // the function's number
@@ -62,7 +63,18 @@ type generator struct {
 
 // generate gives a module, what its functions are, and which kinds of instructions it holds.
 func generate(stream []byte) (wasm []byte, functions []signature, seen map[string]int) {
+	return generateAs(stream, false)
+}
+
+// generateSteady gives a module whose instances can be put back.
+func generateSteady(stream []byte) (wasm []byte, functions []signature) {
+	wasm, functions, _ = generateAs(stream, true)
+	return wasm, functions
+}
+
+func generateAs(stream []byte, steady bool) (wasm []byte, functions []signature, seen map[string]int) {
 	g := &generator{
+		steady:     steady,
 		guest:      &guest{named: map[string]uint64{}},
 		genChoices: &genChoices{stream},
 		seen:       map[string]int{},
@@ -137,7 +149,11 @@ func (g *generator) makeTables() {
 func (g *generator) makeGlobals() {
 	g.global(genBudget)
 	for i, t := range genTypes {
-		g.globals = append(g.globals, slices.Concat([]byte{t, 1}, g.constant(t), []byte{opEnd}))
+		mutable := byte(1)
+		if g.steady && i >= len(genNumbers) {
+			mutable = 0
+		}
+		g.globals = append(g.globals, slices.Concat([]byte{t, mutable}, g.constant(t), []byte{opEnd}))
 		if i < len(genNumbers) {
 			g.export("global "+valueName(t), kindGlobal, uint64(1+i))
 		}

@@ -75,7 +75,7 @@ type answer struct {
 
 // serve is the one way from a guest to Functions. It returns to the guest or ends it.
 func (c *call) serve(ctx context.Context, mem api.Memory, module, function string, request, response region) uint64 {
-	c.alive(ctx)
+	c.alive()
 	name := dotted(module, function)
 	logs := module == logModule && function == logFunction
 	if !logs {
@@ -115,7 +115,7 @@ func (c *call) ask(ctx context.Context, module, function string, request []byte)
 	name := dotted(module, function)
 	switch {
 	case ctx.Err() != nil:
-		c.stopDone(ctx)
+		c.stopDone()
 	case err != nil:
 		c.stop(HostError, fmt.Errorf("%s: %w", name, err))
 	case a.status == Short || a.status > Invalid:

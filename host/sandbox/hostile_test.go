@@ -318,11 +318,12 @@ func TestHostileLeavesNothing(t *testing.T) {
 	if os.Getenv("TOOLHOST_NIGHTLY") != "" {
 		rounds = 330
 	}
-	well := hostileModule(t, newGuest().run(i32(7)))
+	e := engineOf(t, Options{Idle: 10 * time.Millisecond}) // what is kept ready is not left behind
+	well := openModule(t, e, newGuest().run(i32(7)).bytes(), Limits{Memory: hostileMemory})
 	var modules []*Module
 	all := hostiles()
 	for _, h := range all {
-		modules = append(modules, hostileModule(t, h.guest))
+		modules = append(modules, openModule(t, e, h.guest.bytes(), Limits{Memory: hostileMemory}))
 	}
 	round := func() {
 		var wg sync.WaitGroup

@@ -45,7 +45,7 @@ type Export struct {
 // String is the name as faults write it: quoted unless it is an ordinary one.
 func (e Export) String() string { return plain(e.Name) }
 
-// ABIExport is an export that the ABI names (docs/abi.md, A1 and A2).
+// ABIExport is an export that the ABI names (docs/abi.md, A1 to A3).
 type ABIExport struct {
 	Name  string
 	Given bool
@@ -65,9 +65,11 @@ type Manifest struct {
 	MemoryMin uint32      // pages of 64 KiB
 	MemoryMax uint32      // pages; nothing unless HasMax
 	HasMax    bool
-	Functions int    // of its own, imports not counted
-	Size      int    // bytes
-	Digest    string // "sha256:" and 64 hex digits, of the bytes as they were given
+	Functions int      // of its own, imports not counted
+	Renewal   []string // why each call needs a new instance; none: one can be put back to its first state
+	Draws     bool     // it can draw random numbers while it is initialised; what it makes of them repeats in every call
+	Size      int      // bytes
+	Digest    string   // "sha256:" and 64 hex digits, of the bytes as they were given
 }
 
 // Modules gives the modules that are imported, without WASI, sorted, each once.
@@ -128,7 +130,7 @@ func Digest(wasm []byte) string {
 }
 
 func (s *sections) judge(offered Offer) (*Manifest, []error) {
-	m := &Manifest{Functions: len(s.bodies)}
+	m := &Manifest{Functions: len(s.bodies), Renewal: s.renewal(), Draws: s.draws()}
 	var f faults
 	if s.start {
 		f.add("has a start section, which would run before any bound of a call; export _initialize instead")
@@ -231,6 +233,7 @@ func (s *sections) judgeExports(m *Manifest, f *faults) {
 		{Name: "memory", Fault: memoryFault(found)},
 		{Name: "run", Fault: s.functionFault(found, "run", signature{results: string([]byte{typeI32})}, true)},
 		{Name: "_initialize", Fault: s.functionFault(found, "_initialize", signature{}, false)},
+		{Name: "warm_up", Fault: s.functionFault(found, "warm_up", signature{}, false)},
 	}
 	for i := range m.ABI {
 		_, m.ABI[i].Given = found[m.ABI[i].Name]

@@ -60,7 +60,7 @@ func TestInspectDescribesTablesAndExports(t *testing.T) {
 	}
 	if want := []string{
 		"memory true <nil>", "run false exports no run, want run: () -> i32",
-		"_initialize true exports _initialize as () -> i32, want () -> ()",
+		"_initialize true exports _initialize as () -> i32, want () -> ()", "warm_up false <nil>",
 	}; !slices.Equal(abi, want) {
 		t.Errorf("exports %q", abi)
 	}
@@ -279,7 +279,7 @@ func compileWith(t testing.TB, wasm []byte, memoryLimit int64) (*Module, error) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := e.Compile(context.Background(), wasm, memoryLimit)
+	m, err := e.Compile(context.Background(), wasm, Limits{Memory: memoryLimit})
 	if err == nil {
 		t.Cleanup(func() {
 			if err := errors.Join(m.Close(context.Background()), m.Close(context.Background())); err != nil {

@@ -140,6 +140,9 @@ func (s *sections) readInstruction(r *reader, c *code, i *instruction) {
 		i.a = r.below("global", len(s.globals))
 	case op == opcodeTableGet, op == opcodeTableSet:
 		i.a = r.below("table", len(s.tables))
+		if op == opcodeTableSet {
+			s.changes("table.set")
+		}
 	case op >= opcodeI32Load && op <= opcodeI64Store32:
 		s.readAddress(r)
 	case op == opcodeMemorySize, op == opcodeMemoryGrow:
@@ -250,20 +253,30 @@ func (s *sections) readMisc(r *reader, i *instruction) {
 		s.readMemoryIndex(r)
 	case opcodeDataDrop:
 		i.a = s.dataIndex(r)
+		s.changes("data.drop")
 	case opcodeMemoryCopy:
 		s.readMemoryIndex(r)
 		s.readMemoryIndex(r)
 	case opcodeMemoryFill:
 		s.readMemoryIndex(r)
 	case opcodeTableInit:
+		s.changes("table.init")
 		i.a = r.below("element segment", s.elements)
 		i.b = r.below("table", len(s.tables))
 	case opcodeElemDrop:
+		s.changes("elem.drop")
 		i.a = r.below("element segment", s.elements)
 	case opcodeTableCopy:
+		s.changes("table.copy")
 		i.a = r.below("table", len(s.tables))
 		i.b = r.below("table", len(s.tables))
-	case opcodeTableGrow, opcodeTableSize, opcodeTableFill:
+	case opcodeTableGrow:
+		i.a = r.below("table", len(s.tables))
+		s.changes("table.grow")
+	case opcodeTableFill:
+		i.a = r.below("table", len(s.tables))
+		s.changes("table.fill")
+	case opcodeTableSize:
 		i.a = r.below("table", len(s.tables))
 	default:
 		if n > 7 { // below are the saturating conversions

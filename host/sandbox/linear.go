@@ -7,12 +7,17 @@ package sandbox
 // A small memory is Go's, because the pages of a call before are warm. One that grows large is mapped whole,
 // so that growing copies no more: what copies a gigabyte keeps the call beyond its deadline.
 type linearMemory struct {
-	limit   uint64 // bytes
-	bytes   []byte
-	most    int64 // the largest size that it had
-	mapped  []byte
-	refused bool
-	alive   func() // looks whether the call's time is over: a copy of all the memory takes some
+	limit  uint64 // bytes
+	bytes  []byte
+	use    memoryUse
+	mapped []byte
+	call   *call // that runs; nil: none does
+}
+
+// memoryUse is what a call did with its memory.
+type memoryUse struct {
+	most    int64 // the largest size that it had, bytes
+	refused bool  // it was refused some
 }
 
 // largeMemory is the size from which a memory is mapped: clearing and copying so much takes tens of milliseconds.
@@ -22,17 +27,19 @@ const largeMemory = 32 << 20
 // against the limit when the module was compiled, so it is never refused here.
 func (m *linearMemory) Reallocate(size uint64) []byte {
 	if size > m.limit {
-		m.refused = true
+		m.use.refused = true
 		return nil
 	}
 	if size > uint64(cap(m.bytes)) {
-		m.alive()
+		if m.call != nil { // a copy of all the memory takes some time
+			m.call.alive()
+		}
 		grown := m.room(size)
 		copy(grown, m.bytes)
 		m.bytes = grown
 	}
 	m.bytes = m.bytes[:size]
-	m.most = int64(size)
+	m.use.most = int64(size)
 	return m.bytes
 }
 

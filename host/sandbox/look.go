@@ -30,7 +30,7 @@ const longTurn = 500 * time.Microsecond
 func newLook(ctx context.Context, r wazero.Runtime) (api.Module, error) {
 	b := r.NewHostModuleBuilder(ownModule)
 	look := api.GoFunc(func(ctx context.Context, stack []uint64) {
-		stack[0] = uint64(callOf(ctx).look(ctx, int64(stack[0]), int64(stack[1])))
+		stack[0] = uint64(callOf(ctx).look(int64(stack[0]), int64(stack[1])))
 	})
 	i64 := api.ValueTypeI64
 	b.NewFunctionBuilder().WithGoFunction(look, []api.ValueType{i64, i64}, []api.ValueType{i64}).Export(lookFunction)
@@ -39,45 +39,57 @@ func newLook(ctx context.Context, r wazero.Runtime) (api.Module, error) {
 
 // look is called by the guest when one of the two is below zero: the fuel of this slice, or the bytes of
 // stack that are left. It gives the fuel of the next slice, or ends the guest.
-func (c *call) look(ctx context.Context, fuel, stack int64) int64 {
+func (c *call) look(fuel, stack int64) int64 {
 	if stack < 0 {
-		c.stop(Trap, fmt.Errorf("stack overflow: the calls in calls would take more than %d bytes of stack", stackBytes))
+		c.deeper(stack)
 	}
 	used := c.granted - fuel
 	if used > c.fuelLimit() {
 		c.stop(OutOfFuel, fmt.Errorf("it used up its %d units of fuel", c.Fuel))
 	}
 	next := int64(slice)
-	if time.Since(c.looked) > longSlice || c.memory.most > largeForSlice {
+	if time.Since(c.looked) > longSlice || c.instance.memory.use.most > largeForSlice {
 		next = shortSlice
 	}
-	c.alive(ctx)
+	c.alive()
 	next = min(next, c.fuelLimit()-used)
 	c.granted = used + next
 	return next
+}
+
+// deeper gives a guest the rest of its stack, once.
+func (c *call) deeper(left int64) {
+	if !c.deep {
+		left += stackBytes - shallowStack
+		c.instance.stack.Set(uint64(left))
+		c.deep = true
+	}
+	if left < 0 {
+		c.stop(Trap, fmt.Errorf("stack overflow: the calls in calls would take more than %d bytes of stack", stackBytes))
+	}
 }
 
 func (c *call) fuelLimit() int64 { return max(c.Fuel, 0) }
 
 // alive ends the guest if its time is over, and lets others run if its turn was long. It looks at the clock
 // itself, because the timer behind the context fires late on a busy host.
-func (c *call) alive(ctx context.Context) {
+func (c *call) alive() {
 	c.looked = time.Now()
 	if c.looked.Sub(c.turn) > longTurn {
 		runtime.Gosched()
 		c.looked = time.Now()
 		c.turn = c.looked
 	}
-	if ctx.Err() != nil {
-		c.stopDone(ctx)
+	if c.ctx.Context.Err() != nil {
+		c.stopDone()
 	}
 	if c.looked.After(c.deadline) {
 		c.stop(Deadline, errTime)
 	}
 }
 
-// burnt is the fuel that the call has used. The global holds what is left of the last slice.
-func (c *call) burnt(guest api.Module) uint64 {
-	left := int64(guest.ExportedGlobal(fuelExport).Get())
+// burnt is the fuel that the guest has used since it was called. The global holds what is left of the last slice.
+func (c *call) burnt() uint64 {
+	left := int64(c.instance.fuel.Get())
 	return uint64(max(0, min(c.granted-left, c.fuelLimit())))
 }

@@ -67,24 +67,25 @@ func reused(b *testing.B, wasm []byte, way string) (again func()) {
 	}
 	manifest, _ := s.judge(offer())
 	config := wazero.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2).WithCloseOnContextDone(way == "deadline")
-	m := &Module{hosts: map[string]api.Module{}, runtime: wazero.NewRuntimeWithConfig(b.Context(), config)}
-	b.Cleanup(func() { _ = m.runtime.Close(context.Background()) })
+	code := &machineCode{hosts: map[string]api.Module{}, runtime: wazero.NewRuntimeWithConfig(b.Context(), config)}
+	b.Cleanup(func() { _ = code.runtime.Close(context.Background()) })
 	if wasm = s.plain(); way == "metered" {
-		wasm = s.rewrite()
+		wasm, code.globals = s.rewrite(), s.mutableNames()
 	}
-	if m.compiled, err = m.runtime.CompileModule(b.Context(), wasm); err != nil {
+	if code.compiled, err = code.runtime.CompileModule(b.Context(), wasm); err != nil {
 		b.Fatal(err)
 	}
-	e := &Engine{offer: offer()}
-	if err := m.addHosts(b.Context(), e.offer, manifest); err != nil {
+	if err := code.addHosts(b.Context(), offer(), manifest); err != nil {
 		b.Fatal(err)
 	}
 	f, _, _ := order(`{"order_id":"LK-702219"}`)
-	c := &call{Call: Call{Fuel: math.MaxInt64, HostCalls: math.MaxInt, Functions: f}, deadline: time.Now().Add(time.Hour), output: newOutput(nil, 0)}
-	ctx, cancel := context.WithTimeout(context.WithValue(b.Context(), callKey{}, c), time.Hour)
+	m := &Module{code: code, limit: 32 << 20, slots: make(chan struct{}, 1)}
+	c := m.newCall(b.Context(), Call{Time: time.Hour, Fuel: math.MaxInt64, HostCalls: math.MaxInt, Functions: f}, time.Now())
+	c.instance = &instance{memory: linearMemory{limit: m.limit}}
+	ctx, cancel := context.WithTimeout(c.ctx, time.Hour) // wazero's own option looks at it
 	b.Cleanup(cancel)
-	resolve := experimental.WithImportResolver(ctx, func(name string) api.Module { return m.hosts[name] })
-	guest, err := m.runtime.InstantiateModule(resolve, m.compiled, instanceConfig())
+	resolve := experimental.WithImportResolver(ctx, func(name string) api.Module { return code.hosts[name] })
+	guest, err := code.runtime.InstantiateModule(resolve, code.compiled, instanceConfig())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"io"
 	"time"
-
-	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
 )
 
 // Call is what one run may use. Zero bounds allow nothing (S11).
 type Call struct {
-	Time      time.Duration // over instantiation, _initialize and run together
-	Fuel      int64         // units (docs/sandbox.md), over _initialize and run together
+	Time      time.Duration // over all of it: waiting for an instance, making one, and run
+	Fuel      int64         // units (docs/sandbox.md), for run; an instance that must be initialised has as much for that
 	HostCalls int           // calls of offered functions, toolhost.log not counted
 	LogBytes  int           // stdout, stderr and toolhost.log requests together
 	Functions Functions     // answers what the guest asks
@@ -29,7 +26,7 @@ type Clock func(monotonic bool) uint64
 // Usage is what one run used, however it ended.
 type Usage struct {
 	Time        time.Duration
-	Fuel        uint64 // the same for the same call everywhere, unless time ended it
+	Fuel        uint64 // of run; the same for the same call from the same image, unless time ended it
 	MemoryBytes int64  // the linear memory at its largest
 	HostCalls   int
 }
@@ -37,93 +34,61 @@ type Usage struct {
 // call is the state of one run. It travels in the context, because host modules outlive calls.
 type call struct {
 	Call
+	ctx      *callContext
 	deadline time.Time
 	turn     time.Time // when its turn began
 	looked   time.Time // when it looked at the clock
 	output   *output
-	memory   linearMemory
-	granted  int64   // fuel that was given out so far
-	used     uint64  // fuel that was used, once it has ended
-	calls    int     // that count against HostCalls
-	kept     *answer // S7
-	stopped  *Stop   // set by what ended the guest from the host's side
+	instance *instance // that it runs in; nil: none
+	memory   memoryUse // once it has ended
+	limit    uint64    // bytes of memory
+	granted  int64     // fuel that was given out so far
+	used     uint64    // fuel that was used, once it has ended
+	deep     bool      // it was given all of its stack
+	calls    int       // that count against HostCalls
+	kept     *answer   // S7
+	stopped  *Stop     // set by what ended the guest from the host's side
 }
 
-type callKey struct{}
-
-func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
-
-// errTime tells the call's own deadline from any of its caller's.
-var errTime = errors.New("the time of this call is used up")
-
-// Run makes an instance, initialises it, calls run and closes it (S4). It returns what run returned.
-// The error is a *Stop if the guest did not return from run, or if it returned another number than 0
-// after it was refused memory. Run may be called from several goroutines.
-func (m *Module) Run(ctx context.Context, given Call) (Usage, int32, error) {
-	if !m.enter() {
-		return Usage{}, 0, errors.New("the module is closed")
+func (m *Module) newCall(ctx context.Context, given Call, start time.Time) *call {
+	c := &call{
+		Call: given, deadline: start.Add(given.Time), turn: start, looked: start,
+		output: newOutput(given.Output, given.LogBytes), limit: m.limit,
 	}
-	defer m.leave()
+	c.ctx = &callContext{Context: ctx, call: c}
+	return c
+}
+
+// Run calls run in an instance that stands where the module's image does, and lets nothing of the call remain in
+// it (S4). It returns what run returned. The error is a *Stop if the guest did not return from run, or if it returned
+// another number than 0 after it was refused memory. Run may be called from several goroutines.
+func (m *Module) Run(ctx context.Context, given Call) (Usage, int32, error) {
 	if given.Functions == nil {
 		return Usage{}, 0, errors.New("a call without Functions")
 	}
 	start := time.Now()
-	c := &call{
-		Call: given, deadline: start.Add(given.Time), turn: start, looked: start,
-		output: newOutput(given.Output, given.LogBytes), memory: linearMemory{limit: m.limit},
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, given.Time, errTime)
-	defer cancel()
-	c.memory.alive = func() { c.alive(ctx) }
-	defer c.memory.Free() // wazero does so when it closes the instance, if there is one
-	code, err := m.runInstance(context.WithValue(ctx, callKey{}, c), c)
-	err = c.verdict(ctx, code, err)
+	c := m.newCall(ctx, given, start)
+	defer c.ctx.close()
+	code, err := m.runInstance(c)
+	err = c.verdict(code, err)
 	return Usage{Time: time.Since(start), Fuel: c.used, MemoryBytes: c.memory.most, HostCalls: c.calls}, code, err
 }
 
-func (m *Module) runInstance(ctx context.Context, c *call) (code int32, err error) {
-	defer func() { // instantiating is wazero's own code over the module's bytes
-		if r := recover(); r != nil {
-			code, err = 0, fmt.Errorf("panic while instantiating: %v", r)
-		}
-	}()
-	if ctx.Err() != nil {
-		return 0, ctx.Err()
-	}
-	ctx = experimental.WithImportResolver(ctx, func(name string) api.Module { return m.hosts[name] })
-	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(
-		func(_, _ uint64) experimental.LinearMemory { return &c.memory })) // the sizes are the module's wishes
-	guest, err := m.instantiate(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer func() {
-		c.used = c.burnt(guest)
-		_ = guest.Close(ctx) // it holds no file; there is nothing to report
-	}()
-	if initialize := guest.ExportedFunction("_initialize"); initialize != nil {
-		if _, err := initialize.Call(ctx); err != nil {
-			return 0, err
-		}
-	}
-	results, err := guest.ExportedFunction("run").Call(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return int32(uint32(results[0])), nil
-}
+var errClosed = errors.New("the module is closed")
 
-// instantiate makes an instance. That is the host's work alone, looks at no clock and may take tens of milliseconds
-// for a large memory: as many are made side by side as there are processors, and the others wait in time.
-func (m *Module) instantiate(ctx context.Context) (api.Module, error) {
-	select {
-	case m.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+func (m *Module) runInstance(c *call) (code int32, err error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
 	}
-	defer func() { <-m.slots }()
-	m.instances.Add(1)
-	return m.runtime.InstantiateModule(ctx, m.compiled, instanceConfig())
+	i, err := m.take(c)
+	if err != nil {
+		return 0, err
+	}
+	well := false
+	defer func() { m.pool.give(m, i, well) }() // a panic of ours leaves nothing behind that somebody uses
+	code, err = i.call(c)
+	well = err == nil
+	return code, err
 }
 
 // stop ends the guest from within a host function: wazero unwinds the guest's stack at a panic and
@@ -136,29 +101,24 @@ func (c *call) stop(reason Reason, err error) {
 }
 
 // stopDone ends the guest because its context has ended.
-func (c *call) stopDone(ctx context.Context) {
-	s := doneStop(ctx)
+func (c *call) stopDone() {
+	s := c.ctx.why()
 	c.stop(s.Reason, s.Err)
-}
-
-func doneStop(ctx context.Context) *Stop {
-	cause := context.Cause(ctx)
-	if errors.Is(cause, errTime) {
-		return &Stop{Reason: Deadline, Err: cause}
-	}
-	return &Stop{Reason: Cancelled, Err: cause}
 }
 
 // verdict says how the guest ended. What the host did comes first, then the context, because wazero
 // reports both as exit codes that a guest could choose; then the refused growth, which explains
 // what looks like the guest's own end; what is left is a trap.
-func (c *call) verdict(ctx context.Context, code int32, err error) error {
+func (c *call) verdict(code int32, err error) error {
 	grew := c.memory.refused
+	var stopped *Stop
 	switch {
 	case c.stopped != nil && (c.stopped.Reason != Exit || !grew):
 		return c.stopped
-	case c.stopped == nil && err != nil && ctx.Err() != nil:
-		return doneStop(ctx)
+	case c.stopped == nil && err != nil && c.ctx.Err() != nil:
+		return c.ctx.why()
+	case errors.As(err, &stopped), errors.Is(err, errClosed):
+		return err
 	case grew && err != nil:
 		return c.outOfMemory(firstLine(err.Error()))
 	case grew && code != 0:
@@ -171,5 +131,5 @@ func (c *call) verdict(ctx context.Context, code int32, err error) error {
 }
 
 func (c *call) outOfMemory(then string) error {
-	return &Stop{Reason: OutOfMemory, Err: fmt.Errorf("growth beyond %d bytes was refused; then: %s", c.memory.limit, then)}
+	return &Stop{Reason: OutOfMemory, Err: fmt.Errorf("growth beyond %d bytes was refused; then: %s", c.limit, then)}
 }

@@ -249,25 +249,6 @@ func TestZeroCallRunsNothing(t *testing.T) {
 	}
 }
 
-// TestNothingOfACallIsInTheNext is S4: a global and the memory count calls; both always say 1.
-func TestNothingOfACallIsInTheNext(t *testing.T) {
-	m := compiled(t, newGuest().global(0).run(opCount, opMemCount, opMemStore, opCounted, i32(10), op(0x6c), opMemLoad, op(0x6a)))
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for range 20 {
-				if _, code, err := m.Run(t.Context(), bounds(&answers{})); err != nil || code != 11 {
-					t.Errorf("%d %v", code, err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if n := m.Instances(); n != 160 {
-		t.Errorf("%d instances, want one for each call", n)
-	}
-}
-
 func TestClosedModuleDoesNotRun(t *testing.T) {
 	m := compiled(t, good())
 	if err := m.Close(t.Context()); err != nil {

@@ -87,7 +87,10 @@ type rawExport struct {
 }
 
 // global is what the rewriting must know of one.
-type global struct{ mutable bool }
+type global struct {
+	typ     byte
+	mutable bool
+}
 
 // table is a table of the module's own.
 type table struct {
@@ -119,6 +122,7 @@ type sections struct {
 	frames    []uint32 // how much native stack a call of each of these takes; 0: it starts no other
 	dataCount int      // -1: no such section
 	namesData bool     // an instruction names a data segment
+	changing  []string // instructions whose effect cannot be put back (state.go)
 	// hostInTables: an imported function can be called through a table.
 	hostInTables bool
 	vectors      bool  // a type or global holds a v128
@@ -277,7 +281,7 @@ func (s *sections) readGlobalType(r *reader) global {
 		r.fail("0x%02x says nothing about a global", mutable)
 	}
 	s.vectors = s.vectors || value == typeV128
-	return global{mutable == 1}
+	return global{value, mutable == 1}
 }
 
 func (s *sections) readImports(r *reader) {

@@ -75,7 +75,7 @@ func newWASI(ctx context.Context, r wazero.Runtime) (api.Module, error) {
 	for name, f := range wasiFunctions() {
 		serve := api.GoModuleFunc(func(ctx context.Context, guest api.Module, stack []uint64) {
 			w := &wasiCall{call: callOf(ctx), mem: guest.Memory(), args: stack}
-			w.alive(ctx)
+			w.alive()
 			if n := f.do(w, ctx); len(stack) > 0 {
 				stack[0] = uint64(n)
 			}

@@ -47,7 +47,7 @@ func (w *wasiCall) random(ctx context.Context) uint32 {
 			return wasiFault
 		}
 		at, left = at+n, left-n
-		w.alive(ctx)
+		w.alive()
 	}
 	return wasiOK
 }
@@ -184,6 +184,6 @@ func (c *call) sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
-		c.stopDone(ctx)
+		c.stopDone()
 	}
 }

@@ -1,0 +1,208 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// machineCode is what modules of the same bytes share: the machine code, and the images.
+type machineCode struct {
+	runtime  wazero.Runtime
+	cache    wazero.CompilationCache // nil: none
+	compiled wazero.CompiledModule
+	hosts    map[string]api.Module
+	globals  []string             // the names under which the rewriting exports the module's own mutable globals
+	renewed  bool                 // each call needs a new instance
+	images   map[int64]*imageCell // by the limit of memory; the engine's lock guards it
+}
+
+// compilation is a code on its way, or there. The engine's lock guards users.
+type compilation struct {
+	key   [sha256.Size]byte
+	users int
+	done  chan struct{} // closed when the rest is set
+	code  *machineCode
+	err   error
+}
+
+// codeOf gives the code of a module, and counts one that uses it. It rewrites and compiles beside the caller, who waits
+// only so long.
+func (e *Engine) codeOf(ctx context.Context, s *sections, manifest *Manifest) (*compilation, error) {
+	c := e.compilation(sha256.Sum256(s.plain()), func() (*machineCode, error) {
+		return e.rewriteAndCompile(context.WithoutCancel(ctx), s, manifest)
+	})
+	ctx, cancel := context.WithTimeoutCause(ctx, e.compileTime, fmt.Errorf("compiling it takes longer than %v", e.compileTime))
+	defer cancel()
+	select {
+	case <-c.done:
+		if c.err != nil {
+			return nil, errors.Join(c.err, e.release(ctx, c))
+		}
+		return c, nil
+	case <-ctx.Done():
+		return nil, errors.Join(context.Cause(ctx), e.release(ctx, c))
+	}
+}
+
+// compilation finds the one of a module, or begins it.
+func (e *Engine) compilation(key [sha256.Size]byte, compile func() (*machineCode, error)) *compilation {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.codes[key]
+	if c == nil {
+		c = &compilation{key: key, done: make(chan struct{})}
+		e.codes[key] = c
+		go func() {
+			defer close(c.done)
+			c.code, c.err = compile()
+		}()
+	}
+	c.users++
+	return c
+}
+
+// release counts one less, and frees what nobody uses.
+func (e *Engine) release(ctx context.Context, c *compilation) error {
+	e.mu.Lock()
+	c.users--
+	last := c.users == 0
+	if last {
+		delete(e.codes, c.key)
+	}
+	e.mu.Unlock()
+	if !last {
+		return nil
+	}
+	select {
+	case <-c.done:
+		return c.free(ctx)
+	default:
+		go func() {
+			<-c.done
+			_ = c.free(context.Background()) // nobody will use it
+		}()
+		return nil
+	}
+}
+
+func (c *compilation) free(ctx context.Context) error {
+	if c.code == nil {
+		return nil
+	}
+	return c.code.free(ctx)
+}
+
+// imageFor gives the place of the image of instances with so much memory.
+func (e *Engine) imageFor(c *machineCode, memory int64) *imageCell {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if c.images[memory] == nil {
+		c.images[memory] = &imageCell{turn: make(chan struct{}, 1)}
+		c.images[memory].none.Store(c.renewed)
+	}
+	return c.images[memory]
+}
+
+func (e *Engine) rewriteAndCompile(ctx context.Context, s *sections, manifest *Manifest) (*machineCode, error) {
+	if err := validate(ctx, s.plain()); err != nil {
+		return nil, err
+	}
+	wasm, err := s.rewriteSafely()
+	if err != nil {
+		return nil, err
+	}
+	dir := e.cacheOf(wasm)
+	if dir == "" {
+		return e.compile(ctx, wasm, s, manifest, "")
+	}
+	if intact(dir) {
+		if m, err := e.compile(ctx, wasm, s, manifest, dir); err == nil {
+			return m, nil
+		}
+	}
+	next, err := os.MkdirTemp(e.cacheDir, ".new-")
+	if err != nil { // what is wrong with the folder must not keep a tool from loading
+		return e.compile(ctx, wasm, s, manifest, "")
+	}
+	m, err := e.compile(ctx, wasm, s, manifest, next)
+	if err != nil {
+		_ = os.RemoveAll(next)
+		return e.compile(ctx, wasm, s, manifest, "")
+	}
+	keep(next, dir)
+	return m, nil
+}
+
+// compile makes one runtime for one module. Runtimes do not share a cache object, only its folder:
+// wazero 1.12.0 mixes up imports when they do.
+func (e *Engine) compile(ctx context.Context, wasm []byte, s *sections, manifest *Manifest, cacheDir string) (c *machineCode, err error) {
+	c = &machineCode{hosts: map[string]api.Module{}, globals: s.mutableNames(), renewed: len(manifest.Renewal) > 0, images: map[int64]*imageCell{}}
+	config := wazero.NewRuntimeConfig().
+		WithCoreFeatures(api.CoreFeaturesV2).
+		WithCustomSections(false).
+		WithDebugInfoEnabled(false)
+	if cacheDir != "" {
+		if c.cache, err = wazero.NewCompilationCacheWithDir(cacheDir); err != nil {
+			return nil, fmt.Errorf("open the compilation cache: %w", err)
+		}
+		config = config.WithCompilationCache(c.cache)
+	}
+	c.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	defer func() {
+		if r := recover(); r != nil { // a compiler may stumble over a hostile module; the host must not
+			err = fmt.Errorf("the compiler failed: %s", firstLine(fmt.Sprint(r)))
+		}
+		if err != nil {
+			err = errors.Join(err, c.free(ctx))
+			c = nil
+		}
+	}()
+	if c.compiled, err = c.runtime.CompileModule(ctx, wasm); err != nil {
+		return c, fmt.Errorf("compile: %s", oneLine(err.Error()))
+	}
+	return c, c.addHosts(ctx, e.offer, manifest)
+}
+
+// rewriteSafely turns a fault of ours into a refusal: one module must not end the host.
+func (s *sections) rewriteSafely() (wasm []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("rewriting it failed: %s", firstLine(fmt.Sprint(r)))
+		}
+	}()
+	return s.rewrite(), nil
+}
+
+// addHosts makes the host modules that the module imports, and no other.
+func (c *machineCode) addHosts(ctx context.Context, offer Offer, manifest *Manifest) (err error) {
+	if c.hosts[ownModule], err = newLook(ctx, c.runtime); err != nil {
+		return fmt.Errorf("make the module %s: %w", ownModule, err)
+	}
+	wasi := slices.ContainsFunc(manifest.Imports, func(i Import) bool { return i.Module == wasiModule })
+	if wasi {
+		if c.hosts[wasiModule], err = newWASI(ctx, c.runtime); err != nil {
+			return fmt.Errorf("make the module %s: %w", wasiModule, err)
+		}
+	}
+	for _, module := range manifest.Modules() {
+		if c.hosts[module], err = newHost(ctx, c.runtime, module, offer[module]); err != nil {
+			return fmt.Errorf("make the module %s: %w", plain(module), err)
+		}
+	}
+	return nil
+}
+
+func (c *machineCode) free(ctx context.Context) error {
+	err := c.runtime.Close(ctx)
+	if c.cache != nil { // the runtime leaves the engine to its cache
+		err = errors.Join(err, c.cache.Close(ctx))
+	}
+	return err
+}

@@ -1,0 +1,353 @@
+package sandbox
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// pool keeps the instances of all the modules of an engine, and decides which call gets one.
+//
+//   - A call takes an instance that stands at its module's image; else one that must be put back first, which the
+//     call does itself; else it makes one. If its module has as many as it may, or the memory of all is used up, it
+//     waits within its time: within a module in the order of coming, between modules in turn.
+//   - While a call has it, an instance counts with all the memory that it may come to have, and else with what it
+//     has. Idle instances give way to a call that needs memory, those first that were idle longest.
+//   - What a call leaves is put back beside the caller's path. What ended badly or has grown is closed.
+//   - When a call takes the last one that was ready, the next is made beside it.
+//   - What was idle for a while is closed.
+type pool struct {
+	total int64         // bytes that the instances may count with
+	idle  time.Duration // how long an instance may be
+
+	mu      sync.Mutex // guards what follows, and the instances of each module
+	counted int64
+	modules map[*Module]bool // that are open
+	queue   []*Module        // that have waiters, in turn
+	left    []*Module        // that have instances to be put back
+	putting int              // goroutines that do so
+	ticking bool             // a timer is set that closes what is idle
+}
+
+// instances are those of one module.
+type instances struct {
+	most    int // that there may be
+	all     int // that there are, or are being made
+	calls   int // what holds one or waits for one: Close unmaps the code that runs
+	taken   uint64
+	ready   []*instance // those that were idle longest first
+	used    []*instance // to be put back
+	listed  bool        // in pool.left
+	filling bool        // one is being made ahead
+	waiters []*waiter
+	closed  bool
+	quiet   chan struct{} // closed when calls is 0 after Close
+}
+
+// waiter is a call that waits. It is given nothing, by closing, when its module is closed.
+type waiter struct{ got chan *instance }
+
+// open lets calls into a module.
+func (p *pool) open(m *Module) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.modules[m] = true
+}
+
+// get gives a call an instance: at the image, or stale, or without a guest yet.
+func (p *pool) get(m *Module, c *call) (*instance, error) {
+	p.mu.Lock()
+	if m.closed {
+		p.mu.Unlock()
+		return nil, errClosed
+	}
+	m.calls++
+	m.taken++
+	if len(p.queue) == 0 {
+		if i, _ := p.next(m); i != nil {
+			p.fillAhead(m, c)
+			p.mu.Unlock()
+			return i, nil
+		}
+	}
+	w := &waiter{got: make(chan *instance, 1)}
+	if m.waiters = append(m.waiters, w); len(m.waiters) == 1 {
+		p.queue = append(p.queue, m)
+	}
+	p.serve()
+	p.mu.Unlock()
+	select {
+	case i := <-w.got:
+		if i == nil {
+			p.leave(m)
+			return nil, errClosed
+		}
+		return i, nil
+	case <-c.ctx.Done():
+		p.giveUp(m, w)
+		return nil, c.ctx.Err()
+	}
+}
+
+// next gives what the module's next call gets; none if it must wait, for memory or for another call of the module.
+func (p *pool) next(m *Module) (i *instance, forMemory bool) {
+	limit := int64(m.limit)
+	from := &m.ready
+	if len(*from) == 0 {
+		from = &m.used
+	}
+	if n := len(*from); n > 0 {
+		i = (*from)[n-1]
+		*from = (*from)[:n-1] // so that it does not make way for itself
+		if !p.room(limit - i.counted) {
+			*from = append(*from, i)
+			return nil, true
+		}
+		p.count(i, limit)
+		return i, false
+	}
+	if m.all >= m.most {
+		return nil, false
+	}
+	if !p.room(limit) {
+		return nil, true
+	}
+	return p.add(m), false
+}
+
+// add gives a place for an instance that is to be made.
+func (p *pool) add(m *Module) *instance {
+	m.all++
+	i := &instance{memory: linearMemory{limit: m.limit}}
+	p.count(i, int64(m.limit))
+	return i
+}
+
+// count changes what an instance counts with.
+func (p *pool) count(i *instance, bytes int64) {
+	p.counted += bytes - i.counted
+	i.counted = bytes
+}
+
+// room makes room for so many bytes more, if it can.
+func (p *pool) room(bytes int64) bool {
+	for p.counted+bytes > p.total {
+		var oldest *Module
+		for m := range p.modules {
+			if len(m.ready) > 0 && (oldest == nil || m.ready[0].since.Before(oldest.ready[0].since)) {
+				oldest = m
+			}
+		}
+		if oldest == nil {
+			return false
+		}
+		p.remove(oldest, oldest.ready[0])
+		oldest.ready = slices.Delete(oldest.ready, 0, 1)
+	}
+	return true
+}
+
+// remove closes an instance that is in no list.
+func (p *pool) remove(m *Module, i *instance) {
+	m.all--
+	p.count(i, 0)
+	i.close()
+}
+
+// serve gives to those that wait what there is, in turn. Who waits for memory keeps all others waiting that come later, so
+// that it gets some.
+func (p *pool) serve() {
+	for without := 0; without < len(p.queue); {
+		m := p.queue[0]
+		i, forMemory := p.next(m)
+		if forMemory {
+			return
+		}
+		p.queue = slices.Delete(p.queue, 0, 1)
+		without++
+		if i != nil {
+			without = 0
+			m.waiters[0].got <- i
+			m.waiters = slices.Delete(m.waiters, 0, 1)
+		}
+		if len(m.waiters) > 0 {
+			p.queue = append(p.queue, m)
+		}
+	}
+}
+
+// giveUp takes a call out of the queue whose time is over.
+func (p *pool) giveUp(m *Module, w *waiter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := slices.Index(m.waiters, w); n >= 0 {
+		if m.waiters = slices.Delete(m.waiters, n, n+1); len(m.waiters) == 0 {
+			p.queue = slices.DeleteFunc(p.queue, func(other *Module) bool { return other == m })
+		}
+	} else if i := <-w.got; i != nil { // just now
+		p.putAside(m, i)
+	}
+	p.gone(m)
+	p.serve()
+}
+
+// give takes back what get gave.
+func (p *pool) give(m *Module, i *instance, well bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if well && m.image() != nil && m.image().fits(i) {
+		i.stale = true
+		p.putAside(m, i)
+	} else {
+		p.remove(m, i)
+	}
+	p.gone(m)
+	p.serve()
+}
+
+// putAside keeps an instance that a call has had.
+func (p *pool) putAside(m *Module, i *instance) {
+	if i.guest == nil || m.closed {
+		p.remove(m, i)
+		return
+	}
+	p.count(i, int64(len(i.memory.bytes)))
+	if !i.stale {
+		p.keep(m, i)
+		return
+	}
+	m.used = append(m.used, i)
+	if !m.listed {
+		m.listed = true
+		p.left = append(p.left, m)
+	}
+	if p.putting == 0 {
+		p.putting++
+		go p.putBack()
+	}
+}
+
+// keep adds an instance to those that are ready.
+func (p *pool) keep(m *Module, i *instance) {
+	i.since = time.Now()
+	m.ready = append(m.ready, i)
+	if !p.ticking {
+		p.ticking = true
+		time.AfterFunc(p.idle/2, p.closeIdle)
+	}
+}
+
+// putBack puts back what calls have left, until there is nothing.
+func (p *pool) putBack() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.left) > 0 {
+		m := p.left[0]
+		if len(m.used) == 0 || m.closed {
+			m.listed = false
+			p.left = slices.Delete(p.left, 0, 1)
+			continue
+		}
+		i := m.used[0]
+		m.used = slices.Delete(m.used, 0, 1)
+		m.calls++
+		p.mu.Unlock()
+		m.image().restore(i)
+		p.mu.Lock()
+		p.putAside(m, i)
+		p.gone(m)
+		p.serve()
+	}
+	p.putting--
+}
+
+// fillAhead makes one more instance beside a call, if the call took the last one. A module that is called for the first
+// time may never be called again.
+func (p *pool) fillAhead(m *Module, c *call) {
+	if len(m.ready)+len(m.used) > 0 || m.filling || m.all >= m.most || m.taken < 2 || p.counted+int64(m.limit) > p.total {
+		return
+	}
+	m.filling = true
+	m.calls++
+	i := p.add(m)
+	ahead := m.newCall(context.Background(), Call{Time: c.Time, Fuel: c.Fuel, HostCalls: c.HostCalls}, time.Now())
+	go func() {
+		defer ahead.ctx.close()
+		err := m.make(i, ahead)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		m.filling = false
+		if err != nil { // the next call finds out why
+			p.remove(m, i)
+		} else {
+			p.putAside(m, i)
+		}
+		p.gone(m)
+		p.serve()
+	}()
+}
+
+// closeIdle closes what was idle too long.
+func (p *pool) closeIdle() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before, some := time.Now().Add(-p.idle), false
+	for m := range p.modules {
+		for len(m.ready) > 0 && m.ready[0].since.Before(before) {
+			p.remove(m, m.ready[0])
+			m.ready = slices.Delete(m.ready, 0, 1)
+		}
+		some = some || m.all > 0
+	}
+	if p.ticking = some; some {
+		time.AfterFunc(p.idle/2, p.closeIdle)
+	}
+	p.serve()
+}
+
+// leave ends a call that has got nothing.
+func (p *pool) leave(m *Module) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gone(m)
+}
+
+// gone counts a call less.
+func (p *pool) gone(m *Module) {
+	if m.calls--; m.closed && m.calls == 0 {
+		close(m.quiet)
+	}
+}
+
+// close lets no further call into a module. What it gives is closed when the last one has left.
+func (p *pool) close(m *Module) (quiet <-chan struct{}, first bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m.closed {
+		return m.quiet, false
+	}
+	m.closed = true
+	p.queue = slices.DeleteFunc(p.queue, func(other *Module) bool { return other == m })
+	for _, w := range m.waiters {
+		close(w.got)
+	}
+	m.waiters = nil
+	if m.calls == 0 {
+		close(m.quiet)
+	}
+	return m.quiet, true
+}
+
+// forget closes the instances of a module that no call holds.
+func (p *pool) forget(m *Module) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, i := range slices.Concat(m.ready, m.used) {
+		p.remove(m, i)
+	}
+	m.ready, m.used = nil, nil
+	delete(p.modules, m)
+	p.left = slices.DeleteFunc(p.left, func(other *Module) bool { return other == m })
+	p.serve()
+}
