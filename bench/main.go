@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"regexp"
+	"syscall"
 )
 
 func main() {
@@ -41,6 +43,8 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return fmt.Errorf("-only: %w", err)
 	}
 	o.stderr = stderr
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM) // so that plugin processes are ended
+	defer stop()
 	all, err := run(ctx, o)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"runtime"
 	"slices"
@@ -23,10 +24,13 @@ type figures struct {
 type round struct{ p50, p99, calls float64 }
 
 // measure lets the rows take turns, so that a busy machine is busy for all of them, and gives the medians of the rounds.
-func measure(all []*ready, o options) ([]figures, error) {
+func measure(ctx context.Context, all []*ready, o options) ([]figures, error) {
 	rounds := make([][]round, len(all))
 	for range o.rounds {
 		for n, p := range all {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			r, err := p.round(o.slice)
 			if err != nil {
 				return nil, fmt.Errorf("%v: %w", p.row, err)
@@ -72,7 +76,7 @@ func (p *ready) round(slice time.Duration) (round, error) {
 	return round{p50: quantile(times, 50), p99: quantile(times, 99), calls: calls}, err
 }
 
-// quantile gives the smallest value that so many percent are not above.
+// quantile gives the smallest value that so many percent of all do not exceed.
 func quantile(sorted []time.Duration, percent int) float64 {
 	return float64(sorted[(len(sorted)*percent+99)/100-1])
 }

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tetratelabs/wazero"     //nolint:depguard // stock wazero is what is measured here
-	"github.com/tetratelabs/wazero/api" //nolint:depguard // the same
-	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+	"github.com/tetratelabs/wazero"                                //nolint:depguard // stock wazero is what is measured here
+	"github.com/tetratelabs/wazero/api"                            //nolint:depguard // the same
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1" //nolint:depguard // the same
 )
 
 // callTime bounds a call of the ways that have a deadline.

@@ -44,7 +44,7 @@ func writeText(w io.Writer, all []figures, o options) error {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.0f\t%s\n", f.Guest, f.Way, short(f.P50), short(f.P99), f.Calls, ratio)
 	}
-	fmt.Fprintf(t, "\naim\t\tmeasured\twanted\t\t\n")
+	fmt.Fprintf(t, "\naim\tmeasured\twanted\t\n")
 	for _, a := range aims() {
 		fmt.Fprintf(t, "%s\n", a.line(all))
 	}
