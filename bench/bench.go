@@ -25,11 +25,11 @@ type options struct {
 func callers() int { return 2 * runtime.GOMAXPROCS(0) }
 
 func full() options {
-	return options{rounds: 9, slice: 450 * time.Millisecond, callers: callers()}
+	return options{rounds: 15, slice: 270 * time.Millisecond, callers: callers()}
 }
 
 func quick() options {
-	return options{rounds: 3, slice: 100 * time.Millisecond, callers: callers()}
+	return options{rounds: 5, slice: 60 * time.Millisecond, callers: callers()}
 }
 
 // bench holds what a run opens beyond its own process.

@@ -2,8 +2,8 @@ package main
 
 import "github.com/toolhost/toolhost/bench/order"
 
-// one is the shape of every host function (docs/abi.md, A4).
-var one = signature{params: []byte{i32, i32, i32, i32}, results: []byte{i64}}
+// hostShape is that of every host function (docs/abi.md, A4).
+var hostShape = signature{params: []byte{i32, i32, i32, i32}, results: []byte{i64}}
 
 // small is the guest of that name for the ABI of toolhost. It looks at no status: a host that says no
 // gives a wrong result, which is seen.
@@ -26,7 +26,7 @@ func small() []byte {
 	const arguments, get, result = 0, 1, 2
 	const argumentsAt, rowAt = 1024, 2048
 	return module{
-		imports: []imported{{"toolhost", "arguments", one}, {"records", "get", one}, {"toolhost", "result", one}},
+		imports: []imported{{"toolhost", "arguments", hostShape}, {"records", "get", hostShape}, {"toolhost", "result", hostShape}},
 		data:    order.Request,
 		run: [][]byte{
 			constI32(0), constI32(0), constI32(argumentsAt), constI32(1024), call(arguments), opDrop,

@@ -75,7 +75,7 @@ func (s *stock) addHost(ctx context.Context, module string, functions []string) 
 			}
 			stack[0] = answer
 		})
-		b.NewFunctionBuilder().WithGoModuleFunction(serve, one.params, one.results).Export(function)
+		b.NewFunctionBuilder().WithGoModuleFunction(serve, hostShape.params, hostShape.results).Export(function)
 	}
 	_, err := b.Instantiate(ctx)
 	return err
