@@ -7,38 +7,36 @@ import (
 	"github.com/toolhost/toolhost/host/sandbox"
 )
 
-// engineOptions are those of the rows engine and engine+reset.
-func engineOptions() sandbox.Options { return sandbox.Options{Offer: offered()} }
-
-// engineResetOptions are those of the row engine+reset.
-func engineResetOptions() sandbox.Options {
-	o := engineOptions()
-	// POOL: set a pool of one instance here, so that each call waits for the reset after the one before it.
-	return o
-}
-
 // engineMemory is the limit of a guest's memory in bytes.
 const engineMemory = 32 << 20
 
+// engineRows are the engine as the host uses it, with one pool for all callers, and with one instance for each caller, which a
+// call finds only when the reset after the one before is done.
 func engineRows(guest string, wasm []byte) []row {
-	open := func(o sandbox.Options) func() (*engine, error) {
-		return func() (*engine, error) { return openEngine(context.Background(), o, wasm) }
-	}
 	return []row{
-		{guest, "engine", callersOf(open(engineOptions()), (*engine).caller)},
-		{guest, "engine+reset", callersOf(open(engineResetOptions()), (*engine).caller)},
+		{guest: guest, way: "engine", open: callersOf(func() (*engine, error) { return openEngine(wasm, 0) }, (*engine).caller)},
+		{guest: guest, way: "engine+reset", atOnce: true, open: func(ctx context.Context) (func() (caller, error), error) {
+			return func() (caller, error) {
+				e, err := openEngine(wasm, 1)
+				if err != nil {
+					return nil, err
+				}
+				return e.caller(ctx)
+			}, nil
+		}},
 	}
 }
 
 // engine is host/sandbox, as host/plugin.go uses it.
 type engine struct{ module *sandbox.Module }
 
-func openEngine(ctx context.Context, o sandbox.Options, wasm []byte) (*engine, error) {
-	e, err := sandbox.NewEngine(o)
+// openEngine makes one with so many instances; 0: the default.
+func openEngine(wasm []byte, instances int) (*engine, error) {
+	e, err := sandbox.NewEngine(sandbox.Options{Offer: offered()})
 	if err != nil {
 		return nil, err
 	}
-	module, err := e.Compile(ctx, wasm, engineMemory)
+	module, err := e.Compile(context.Background(), wasm, sandbox.Limits{Memory: engineMemory, Instances: instances})
 	return &engine{module}, err
 }
 

@@ -20,9 +20,9 @@ func extismRows(guest string, wasm []byte) []row {
 	}
 	bounded, unbounded := open(uint64(callTime.Milliseconds())), open(0)
 	return []row{
-		{guest, "extism/new", callersOf(unbounded, (*extismPeer).newEach)},
-		{guest, "extism/new+timeout", callersOf(bounded, (*extismPeer).newEach)},
-		{guest, "extism/reused", callersOf(unbounded, (*extismPeer).reused)},
+		{guest: guest, way: "extism/new", open: callersOf(unbounded, (*extismPeer).newEach)},
+		{guest: guest, way: "extism/new+timeout", open: callersOf(bounded, (*extismPeer).newEach)},
+		{guest: guest, way: "extism/reused", open: callersOf(unbounded, (*extismPeer).reused)},
 	}
 }
 

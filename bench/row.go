@@ -30,6 +30,7 @@ type caller func() ([]byte, error)
 type row struct {
 	guest, way string
 	open       func(ctx context.Context) (newCaller func() (caller, error), err error)
+	atOnce     bool // one caller's next call comes at once, without a pause
 }
 
 func (r row) String() string { return r.guest + " " + r.way }
@@ -44,9 +45,9 @@ func rows(b *bench) []row {
 	}
 	out := of(guestGo, b.guests.goPDK, b.guests.goExtism)
 	out = append(out,
-		row{guestGo, "process/grpc", b.openGRPC},
-		row{guestGo, "process/stdio-mcp", b.openMCP},
-		row{guestGo, "native", openNative})
+		row{guest: guestGo, way: "process/grpc", open: b.openGRPC},
+		row{guest: guestGo, way: "process/stdio-mcp", open: b.openMCP},
+		row{guest: guestGo, way: "native", open: openNative})
 	return append(out, of(guestSmall, small(), smallExtism())...)
 }
 

@@ -27,10 +27,10 @@ func stockRows(guest string, wasm []byte) []row {
 	}
 	bounded, unbounded := open(true), open(false)
 	return []row{
-		{guest, "stock/new+deadline", callersOf(bounded, (*stock).newEach)},
-		{guest, "stock/new", callersOf(unbounded, (*stock).newEach)},
-		{guest, "stock/reused+deadline", callersOf(bounded, (*stock).reused)},
-		{guest, "stock/reused", callersOf(unbounded, (*stock).reused)},
+		{guest: guest, way: "stock/new+deadline", open: callersOf(bounded, (*stock).newEach)},
+		{guest: guest, way: "stock/new", open: callersOf(unbounded, (*stock).newEach)},
+		{guest: guest, way: "stock/reused+deadline", open: callersOf(bounded, (*stock).reused)},
+		{guest: guest, way: "stock/reused", open: callersOf(unbounded, (*stock).reused)},
 	}
 }
 

@@ -28,9 +28,9 @@ func wasmtimeRows(guest string, wasm []byte) []row {
 	}
 	plain := open(false) // two rows share it
 	return []row{
-		{guest, "wasmtime/new", callersOf(plain, (*wasmtimePeer).newEach)},
-		{guest, "wasmtime/reused", callersOf(plain, (*wasmtimePeer).reused)},
-		{guest, "wasmtime/reused+fuel", callersOf(open(true), (*wasmtimePeer).reused)},
+		{guest: guest, way: "wasmtime/new", open: callersOf(plain, (*wasmtimePeer).newEach)},
+		{guest: guest, way: "wasmtime/reused", open: callersOf(plain, (*wasmtimePeer).reused)},
+		{guest: guest, way: "wasmtime/reused+fuel", open: callersOf(open(true), (*wasmtimePeer).reused)},
 	}
 }
 
