@@ -66,6 +66,18 @@ func (x *callContext) Err() error {
 	}
 }
 
+// over says whether the context has ended, where a function that was given it has just returned with this error. If
+// nobody has waited for the end, the clock is not looked at: the guest's next look does so anyway.
+func (x *callContext) over(err error) bool {
+	x.mu.Lock()
+	waited := x.timed != nil
+	x.mu.Unlock()
+	if waited || err != nil {
+		return x.Err() != nil
+	}
+	return x.Context.Err() != nil
+}
+
 // Value implements context.Context. What a context made from this one asks its parents for is in the timed one.
 func (x *callContext) Value(key any) any {
 	if _, ok := key.(callKey); ok {

@@ -43,10 +43,11 @@ func newHost(ctx context.Context, r wazero.Runtime, module string, functions []s
 	b := r.NewHostModuleBuilder(module)
 	i32, i64 := api.ValueTypeI32, api.ValueTypeI64
 	for _, function := range functions {
+		f := &offered{module, function, dotted(module, function)}
 		serve := api.GoModuleFunc(func(ctx context.Context, guest api.Module, stack []uint64) {
 			request := region{uint32(stack[0]), uint32(stack[1])}
 			response := region{uint32(stack[2]), uint32(stack[3])}
-			stack[0] = callOf(ctx).serve(ctx, guest.Memory(), module, function, request, response)
+			stack[0] = callOf(ctx).serve(f, guest.Memory(), request, response)
 		})
 		b.NewFunctionBuilder().
 			WithGoModuleFunction(serve, []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i64}).
@@ -65,22 +66,26 @@ func withoutName(ctx context.Context, r wazero.Runtime, b wazero.HostModuleBuild
 	return r.InstantiateModule(ctx, compiled, wazero.NewModuleConfig().WithName(""))
 }
 
+// offered is one function that guests can import.
+type offered struct{ module, name, shown string }
+
+func (f *offered) logs() bool { return f.module == logModule && f.name == logFunction }
+
 // answer is a response with the question that it belongs to.
 type answer struct {
-	module, function string
-	request          []byte
-	status           Status
-	response         []byte
+	to       *offered // nil: it is not kept
+	request  []byte   // of one that is kept
+	status   Status
+	response []byte
 }
 
 // serve is the one way from a guest to Functions. It returns to the guest or ends it.
-func (c *call) serve(ctx context.Context, mem api.Memory, module, function string, request, response region) uint64 {
+func (c *call) serve(f *offered, mem api.Memory, request, response region) uint64 {
 	c.alive()
-	name := dotted(module, function)
-	logs := module == logModule && function == logFunction
+	logs := f.logs()
 	if !logs {
 		if c.calls >= c.HostCalls {
-			c.stop(TooManyHostCalls, fmt.Errorf("%s would be call %d of at most %d", name, c.calls+1, c.HostCalls))
+			c.stop(TooManyHostCalls, fmt.Errorf("%s would be call %d of at most %d", f.shown, c.calls+1, c.HostCalls))
 		}
 		c.calls++
 	}
@@ -89,49 +94,50 @@ func (c *call) serve(ctx context.Context, mem api.Memory, module, function strin
 		err = response.in(mem, "the response buffer")
 	}
 	if err != nil {
-		c.stop(Trap, fmt.Errorf("%s: %w", name, err))
+		c.stop(Trap, fmt.Errorf("%s: %w", f.shown, err))
 	}
-	a := c.kept
+	kept := c.kept
 	c.kept = nil
+	var a answer
 	switch {
 	case tooLong:
-		a = c.tooLong(module, function, request.size)
+		a = c.tooLong(f, request.size)
 	case logs && !c.output.take(len(asked)):
-		a = &answer{status: OK}
-	case a == nil || a.module != module || a.function != function || !bytes.Equal(a.request, asked):
-		a = c.ask(ctx, module, function, asked)
+		a = answer{status: OK}
+	case kept != nil && kept.to == f && bytes.Equal(kept.request, asked):
+		a = *kept
+	default:
+		a = c.ask(f, asked)
 	}
-	return c.deliver(mem, a, name, response)
+	return c.deliver(mem, a, f, request, response)
 }
 
-// ask calls Functions and ends the guest if that fails or the call's time is over.
-func (c *call) ask(ctx context.Context, module, function string, request []byte) *answer {
-	a := &answer{module: module, function: function, request: request}
-	// Functions may keep or change what it is given; the kept answer is found by these bytes.
+// ask calls Functions, which may keep or change the request, and ends the guest if that fails or the call's time is over.
+func (c *call) ask(f *offered, request []byte) (a answer) {
+	a.to = f
 	err := guarded(func() (err error) {
-		a.status, a.response, err = c.Functions.Call(ctx, module, function, bytes.Clone(request))
+		a.status, a.response, err = c.Functions.Call(&c.ctx, f.module, f.name, request)
 		return err
 	})
-	name := dotted(module, function)
 	switch {
-	case ctx.Err() != nil:
+	case c.ctx.over(err):
 		c.stopDone()
 	case err != nil:
-		c.stop(HostError, fmt.Errorf("%s: %w", name, err))
+		c.stop(HostError, fmt.Errorf("%s: %w", f.shown, err))
 	case a.status == Short || a.status > Invalid:
-		c.stop(HostError, fmt.Errorf("%s answered with status %d", name, a.status))
+		c.stop(HostError, fmt.Errorf("%s answered with status %d", f.shown, a.status))
 	case uint64(len(a.response)) > math.MaxInt32:
-		c.stop(HostError, fmt.Errorf("%s answered with %d bytes", name, len(a.response)))
+		c.stop(HostError, fmt.Errorf("%s answered with %d bytes", f.shown, len(a.response)))
 	}
 	return a
 }
 
-func (c *call) tooLong(module, function string, size uint32) *answer {
-	if err := guarded(func() error { return c.Functions.TooLong(module, function, int64(size)) }); err != nil {
-		c.stop(HostError, fmt.Errorf("%s: %w", dotted(module, function), err))
+func (c *call) tooLong(f *offered, size uint32) answer {
+	if err := guarded(func() error { return c.Functions.TooLong(f.module, f.name, int64(size)) }); err != nil {
+		c.stop(HostError, fmt.Errorf("%s: %w", f.shown, err))
 	}
 	text := fmt.Appendf(nil, `{"error":"a request of %d bytes, at most %d are allowed"}`, size, MaxRequest)
-	return &answer{status: Invalid, response: text}
+	return answer{status: Invalid, response: text}
 }
 
 // guarded turns a panic into an error that says where, without a stack (S9). It holds no lock.
@@ -144,17 +150,19 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// deliver writes the response, or keeps it for the very next call if the buffer is short (S7).
-func (c *call) deliver(mem api.Memory, a *answer, name string, response region) uint64 {
+// deliver writes the response, or keeps it for the very next call if the buffer is short (S7). The guest has not run
+// since it asked, so the request still stands in its memory.
+func (c *call) deliver(mem api.Memory, a answer, f *offered, request, response region) uint64 {
 	length := uint64(len(a.response))
 	if length > uint64(response.size) {
-		if a.module != "" {
-			c.kept = a
+		if a.to != nil {
+			a.request, _, _ = copyRequest(mem, request)
+			c.kept = &a
 		}
 		return uint64(Short)<<32 | length
 	}
 	if err := writeResponse(mem, response, a.response); err != nil {
-		c.stop(Trap, fmt.Errorf("%s: %w", name, err))
+		c.stop(Trap, fmt.Errorf("%s: %w", f.shown, err))
 	}
 	return uint64(a.status)<<32 | length
 }

@@ -116,7 +116,7 @@ func (m *Module) make(i *instance, c *call) error {
 	if made, err := m.makeImage(i, c); made || err != nil {
 		return err
 	}
-	if err := m.instantiate(c.ctx, i); err != nil {
+	if err := m.instantiate(&c.ctx, i); err != nil {
 		return err
 	}
 	if !m.image().grow(i.guest.Memory()) {
@@ -147,7 +147,7 @@ func (m *Module) makeImage(i *instance, c *call) (made bool, err error) {
 		m.cell.none.Store(true)
 		return true, nil
 	}
-	image, err := newImage(c.ctx, i)
+	image, err := newImage(&c.ctx, i)
 	m.cell.made.Store(image)
 	return err == nil, err
 }
@@ -159,7 +159,7 @@ func (m *Module) makeNew(i *instance, c *call) error {
 	first := m.newCall(c.ctx.Context, given, c.turn)
 	defer first.ctx.close()
 	first.deadline = c.deadline
-	err := m.instantiate(first.ctx, i)
+	err := m.instantiate(&first.ctx, i)
 	if err == nil {
 		err = i.initialize(first)
 	}

@@ -168,7 +168,7 @@ func (i *instance) callIn(c *call, name string, results int, args ...uint64) out
 	stack := make([]uint64, max(len(args), results, 1))
 	copy(stack, args)
 	i.begin(c)
-	err := i.guest.ExportedFunction(name).CallWithStack(c.ctx, stack)
+	err := i.guest.ExportedFunction(name).CallWithStack(&c.ctx, stack)
 	i.end(c)
 	return outcome{results: stack[:results], end: trapText(err), fuel: c.used, memory: c.memory.most, bytes: digestOf(i.memory.bytes)}
 }

@@ -17,6 +17,7 @@ type instance struct {
 	fuel    api.MutableGlobal
 	stack   api.MutableGlobal
 	globals []api.MutableGlobal // the module's own
+	results [1]uint64           // of run
 	stale   bool                // a call has had it, and it was not put back
 	counted int64               // bytes that it counts with in the pool
 	since   time.Time           // when it became ready
@@ -81,7 +82,7 @@ func (i *instance) initialize(c *call) error {
 		if f == nil {
 			continue
 		}
-		if err := f.CallWithStack(c.ctx, nil); err != nil {
+		if err := f.CallWithStack(&c.ctx, nil); err != nil {
 			return err
 		}
 	}
@@ -95,9 +96,8 @@ func (i *instance) call(c *call) (code int32, err error) {
 	}
 	i.begin(c)
 	defer i.end(c)
-	var results [1]uint64
-	err = i.run.CallWithStack(c.ctx, results[:])
-	return int32(uint32(results[0])), err
+	err = i.run.CallWithStack(&c.ctx, i.results[:])
+	return int32(uint32(i.results[0])), err
 }
 
 // close ends an instance. It holds no file; there is nothing to report.

@@ -47,11 +47,11 @@ func (c *call) look(fuel, stack int64) int64 {
 	if used > c.fuelLimit() {
 		c.stop(OutOfFuel, fmt.Errorf("it used up its %d units of fuel", c.Fuel))
 	}
-	next := int64(slice)
-	if time.Since(c.looked) > longSlice || c.instance.memory.use.most > largeForSlice {
+	next, before := int64(slice), c.looked
+	c.alive()
+	if c.looked.Sub(before) > longSlice || c.instance.memory.use.most > largeForSlice {
 		next = shortSlice
 	}
-	c.alive()
 	next = min(next, c.fuelLimit()-used)
 	c.granted = used + next
 	return next

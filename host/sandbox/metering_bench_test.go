@@ -82,7 +82,7 @@ func reused(b *testing.B, wasm []byte, way string) (again func()) {
 	m := &Module{code: code, limit: 32 << 20, slots: make(chan struct{}, 1)}
 	c := m.newCall(b.Context(), Call{Time: time.Hour, Fuel: math.MaxInt64, HostCalls: math.MaxInt, Functions: f}, time.Now())
 	c.instance = &instance{memory: linearMemory{limit: m.limit}}
-	ctx, cancel := context.WithTimeout(c.ctx, time.Hour) // wazero's own option looks at it
+	ctx, cancel := context.WithTimeout(&c.ctx, time.Hour) // wazero's own option looks at it
 	b.Cleanup(cancel)
 	resolve := experimental.WithImportResolver(ctx, func(name string) api.Module { return code.hosts[name] })
 	guest, err := code.runtime.InstantiateModule(resolve, code.compiled, instanceConfig())

@@ -14,12 +14,12 @@ type output struct {
 	said  bool // that something was dropped
 }
 
-func newOutput(to io.Writer, limit int) *output {
+func newOutput(to io.Writer, limit int) output {
 	if to == nil {
 		to = io.Discard
 	}
 	limit = max(limit, 0)
-	return &output{to: to, limit: limit, left: limit}
+	return output{to: to, limit: limit, left: limit}
 }
 
 // take says whether n more bytes may pass. After the first refusal none may: what follows a gap misleads.

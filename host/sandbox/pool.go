@@ -57,6 +57,9 @@ func (p *pool) open(m *Module) {
 
 // get gives a call an instance: at the image, or stale, or without a guest yet.
 func (p *pool) get(m *Module, c *call) (*instance, error) {
+	if err := c.ctx.Err(); err != nil {
+		return nil, err
+	}
 	p.mu.Lock()
 	if m.closed {
 		p.mu.Unlock()
@@ -230,7 +233,6 @@ func (p *pool) putAside(m *Module, i *instance) {
 
 // keep adds an instance to those that are ready.
 func (p *pool) keep(m *Module, i *instance) {
-	i.since = time.Now()
 	m.ready = append(m.ready, i)
 	if !p.ticking {
 		p.ticking = true
@@ -275,6 +277,7 @@ func (p *pool) fillAhead(m *Module, c *call) {
 	go func() {
 		defer ahead.ctx.close()
 		err := m.make(i, ahead)
+		i.since = time.Now()
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		m.filling = false

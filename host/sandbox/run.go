@@ -34,11 +34,11 @@ type Usage struct {
 // call is the state of one run. It travels in the context, because host modules outlive calls.
 type call struct {
 	Call
-	ctx      *callContext
+	ctx      callContext
 	deadline time.Time
 	turn     time.Time // when its turn began
 	looked   time.Time // when it looked at the clock
-	output   *output
+	output   output
 	instance *instance // that it runs in; nil: none
 	memory   memoryUse // once it has ended
 	limit    uint64    // bytes of memory
@@ -55,7 +55,7 @@ func (m *Module) newCall(ctx context.Context, given Call, start time.Time) *call
 		Call: given, deadline: start.Add(given.Time), turn: start, looked: start,
 		output: newOutput(given.Output, given.LogBytes), limit: m.limit,
 	}
-	c.ctx = &callContext{Context: ctx, call: c}
+	c.ctx.Context, c.ctx.call = ctx, c
 	return c
 }
 
@@ -71,23 +71,22 @@ func (m *Module) Run(ctx context.Context, given Call) (Usage, int32, error) {
 	defer c.ctx.close()
 	code, err := m.runInstance(c)
 	err = c.verdict(code, err)
-	return Usage{Time: time.Since(start), Fuel: c.used, MemoryBytes: c.memory.most, HostCalls: c.calls}, code, err
+	return Usage{Time: c.looked.Sub(start), Fuel: c.used, MemoryBytes: c.memory.most, HostCalls: c.calls}, code, err
 }
 
 var errClosed = errors.New("the module is closed")
 
 func (m *Module) runInstance(c *call) (code int32, err error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
 	i, err := m.take(c)
 	if err != nil {
+		c.looked = time.Now()
 		return 0, err
 	}
 	well := false
 	defer func() { m.pool.give(m, i, well) }() // a panic of ours leaves nothing behind that somebody uses
 	code, err = i.call(c)
-	well = err == nil
+	well, c.looked = err == nil, time.Now()
+	i.since = c.looked
 	return code, err
 }
 
@@ -111,6 +110,9 @@ func (c *call) stopDone() {
 // what looks like the guest's own end; what is left is a trap.
 func (c *call) verdict(code int32, err error) error {
 	grew := c.memory.refused
+	if err == nil && !grew && c.stopped == nil {
+		return nil
+	}
 	var stopped *Stop
 	switch {
 	case c.stopped != nil && (c.stopped.Reason != Exit || !grew):
