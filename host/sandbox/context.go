@@ -4,11 +4,24 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // errTime tells the call's own deadline from any of its caller's.
 var errTime = errors.New("the time of this call is used up")
+
+// moment is a reading of the monotonic clock: nanoseconds since began. It is half as dear as a time.Time.
+type moment int64
+
+// began is where the monotonic clock starts, that of guests too.
+var began = time.Now()
+
+func now() moment { return moment(time.Since(began)) }
+
+func (m moment) add(d time.Duration) moment { return m + moment(d) }
+
+func (m moment) since(earlier moment) time.Duration { return time.Duration(m - earlier) }
 
 // callContext is the context of one call: its caller's, with the call's own deadline and the call in it. The timer
 // that a deadline usually takes is set only for those who wait for Done; the guest itself is stopped by its looks.
@@ -16,50 +29,63 @@ type callContext struct {
 	context.Context //nolint:containedctx // the caller's: this is a context itself
 	call            *call
 
-	mu    sync.Mutex
-	timed context.Context //nolint:containedctx // nil: nobody has asked for Done
-	end   context.CancelFunc
-	ended bool
+	timed atomic.Pointer[timedContext] // nil: nobody has asked for Done
+	ended atomic.Bool
+	mu    sync.Mutex // held while timed is made
+}
+
+type timedContext struct {
+	context.Context //nolint:containedctx // with the timer
+	end             context.CancelFunc
 }
 
 type callKey struct{}
 
-func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
+func callOf(ctx context.Context) *call {
+	if x, ok := ctx.(*callContext); ok {
+		return x.call
+	}
+	return ctx.Value(callKey{}).(*call)
+}
 
 // Deadline implements context.Context.
 func (x *callContext) Deadline() (time.Time, bool) {
-	if theirs, ok := x.Context.Deadline(); ok && theirs.Before(x.call.deadline) {
+	own := began.Add(time.Duration(x.call.deadline))
+	if theirs, ok := x.Context.Deadline(); ok && theirs.Before(own) {
 		return theirs, true
 	}
-	return x.call.deadline, true
+	return own, true
 }
 
 // Done implements context.Context.
 func (x *callContext) Done() <-chan struct{} {
+	if t := x.timed.Load(); t != nil {
+		return t.Done()
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.timed == nil {
-		x.timed, x.end = context.WithDeadlineCause(x.Context, x.call.deadline, errTime)
-		if x.ended {
-			x.end()
-		}
+	if x.timed.Load() == nil {
+		ctx, end := context.WithDeadlineCause(x.Context, began.Add(time.Duration(x.call.deadline)), errTime)
+		x.timed.Store(&timedContext{ctx, end})
 	}
-	return x.timed.Done()
+	t := x.timed.Load()
+	if x.ended.Load() {
+		t.end()
+	}
+	return t.Done()
 }
 
 // Err implements context.Context.
 func (x *callContext) Err() error {
-	x.mu.Lock()
-	timed, ended := x.timed, x.ended
-	x.mu.Unlock()
-	switch {
-	case timed != nil:
-		return timed.Err()
-	case x.Context.Err() != nil:
-		return x.Context.Err()
-	case ended:
+	if t := x.timed.Load(); t != nil {
+		return t.Err()
+	}
+	switch err := x.Context.Err(); {
+	case err != nil:
+		return err
+	case x.ended.Load():
 		return context.Canceled
-	case time.Now().After(x.call.deadline):
+	case now() > x.call.deadline:
 		return context.DeadlineExceeded
 	default:
 		return nil
@@ -69,10 +95,7 @@ func (x *callContext) Err() error {
 // over says whether the context has ended, where a function that was given it has just returned with this error. If
 // nobody has waited for the end, the clock is not looked at: the guest's next look does so anyway.
 func (x *callContext) over(err error) bool {
-	x.mu.Lock()
-	waited := x.timed != nil
-	x.mu.Unlock()
-	if waited || err != nil {
+	if err != nil || x.timed.Load() != nil {
 		return x.Err() != nil
 	}
 	return x.Context.Err() != nil
@@ -83,22 +106,17 @@ func (x *callContext) Value(key any) any {
 	if _, ok := key.(callKey); ok {
 		return x.call
 	}
-	x.mu.Lock()
-	timed := x.timed
-	x.mu.Unlock()
-	if timed != nil {
-		return timed.Value(key)
+	if t := x.timed.Load(); t != nil {
+		return t.Value(key)
 	}
 	return x.Context.Value(key)
 }
 
 // close ends what was made from the context.
 func (x *callContext) close() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.ended = true
-	if x.end != nil {
-		x.end()
+	x.ended.Store(true)
+	if t := x.timed.Load(); t != nil {
+		t.end()
 	}
 }
 

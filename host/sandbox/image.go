@@ -55,8 +55,8 @@ func (m *image) size() int { return len(m.blocks) * blockSize }
 func (m *image) restore(i *instance) {
 	memory := i.memory.bytes
 	for n, block := range m.blocks {
-		if at := n * blockSize; !bytes.Equal(memory[at:at+blockSize], block) {
-			copy(memory[at:], block)
+		if have := memory[n*blockSize:][:blockSize]; !bytes.Equal(have, block) {
+			putLines(have, block)
 		}
 	}
 	for n, g := range i.globals {
@@ -64,6 +64,17 @@ func (m *image) restore(i *instance) {
 	}
 	i.stale = false
 	i.memory.use = memoryUse{most: int64(m.size()), refused: m.use.refused}
+}
+
+// putLines copies the lines of a block that differ. Those that do not stay in the cache of the processor that has run the call and will
+// run the next.
+func putLines(have, block []byte) {
+	const line = 64
+	for at := 0; at < blockSize; at += line {
+		if old := block[at:][:line]; !bytes.Equal(have[at:][:line], old) {
+			copy(have[at:], old)
+		}
+	}
 }
 
 // fits says whether an instance can be put back: its memory has not grown.

@@ -180,14 +180,14 @@ func pooledIsNew(t testing.TB, m *Module, functions []signature, calls []int) st
 	for n, f := range calls {
 		sig := functions[f]
 		args := genArguments(sig, n)
-		c := m.newCall(context.Background(), given, time.Now())
+		c := m.newCall(context.Background(), given, now())
 		pooled, err := m.take(c)
 		if err != nil {
 			return err.Error()
 		}
 		got := pooled.callIn(c, genName(f), len(sig.results), args...)
 		m.pool.give(m, pooled, got.end == "no error")
-		c = m.newCall(context.Background(), given, time.Now())
+		c = m.newCall(context.Background(), given, now())
 		fresh := &instance{memory: linearMemory{limit: m.limit}}
 		if err := m.makeNew(fresh, c); err != nil {
 			return err.Error()

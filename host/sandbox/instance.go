@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
@@ -20,7 +19,7 @@ type instance struct {
 	results [1]uint64           // of run
 	stale   bool                // a call has had it, and it was not put back
 	counted int64               // bytes that it counts with in the pool
-	since   time.Time           // when it became ready
+	since   moment              // when it became ready
 }
 
 // shallowStack is what of its stack a guest gets at first. A guest that needs more is given the rest, and wazero,

@@ -49,7 +49,7 @@ func (c *call) look(fuel, stack int64) int64 {
 	}
 	next, before := int64(slice), c.looked
 	c.alive()
-	if c.looked.Sub(before) > longSlice || c.instance.memory.use.most > largeForSlice {
+	if c.looked.since(before) > longSlice || c.instance.memory.use.most > largeForSlice {
 		next = shortSlice
 	}
 	next = min(next, c.fuelLimit()-used)
@@ -74,16 +74,16 @@ func (c *call) fuelLimit() int64 { return max(c.Fuel, 0) }
 // alive ends the guest if its time is over, and lets others run if its turn was long. It looks at the clock
 // itself, because the timer behind the context fires late on a busy host.
 func (c *call) alive() {
-	c.looked = time.Now()
-	if c.looked.Sub(c.turn) > longTurn {
+	c.looked = now()
+	if c.looked.since(c.turn) > longTurn {
 		runtime.Gosched()
-		c.looked = time.Now()
+		c.looked = now()
 		c.turn = c.looked
 	}
 	if c.ctx.Context.Err() != nil {
 		c.stopDone()
 	}
-	if c.looked.After(c.deadline) {
+	if c.looked > c.deadline {
 		c.stop(Deadline, errTime)
 	}
 }

@@ -26,7 +26,8 @@ type pool struct {
 	modules map[*Module]bool // that are open
 	queue   []*Module        // that have waiters, in turn
 	left    []*Module        // that have instances to be put back
-	putting int              // goroutines that do so
+	staying bool             // a goroutine puts them back, and looks for more for a while
+	helping bool             // another one does, and ends with the last
 	ticking bool             // a timer is set that closes what is idle
 }
 
@@ -138,7 +139,7 @@ func (p *pool) room(bytes int64) bool {
 	for p.counted+bytes > p.total {
 		var oldest *Module
 		for m := range p.modules {
-			if len(m.ready) > 0 && (oldest == nil || m.ready[0].since.Before(oldest.ready[0].since)) {
+			if len(m.ready) > 0 && (oldest == nil || m.ready[0].since < oldest.ready[0].since) {
 				oldest = m
 			}
 		}
@@ -225,10 +226,48 @@ func (p *pool) putAside(m *Module, i *instance) {
 		m.listed = true
 		p.left = append(p.left, m)
 	}
-	if p.putting == 0 {
-		p.putting++
-		go p.putBack()
+	p.startPutting(m)
+}
+
+// startPutting sees to it that what is to be put back soon is. To wake a goroutine takes a call some microseconds, so one
+// that has nothing more to do stays for a while, and is helped only where the next call would have to wait.
+func (p *pool) startPutting(m *Module) {
+	switch {
+	case !p.staying:
+		p.staying = true
+		go p.stay()
+	case !p.helping && len(m.ready) == 0:
+		p.helping = true
+		go p.help()
 	}
+}
+
+// How long a goroutine that puts instances back waits for the next, and how often.
+const (
+	stayPause = 100 * time.Microsecond
+	stayTimes = 20
+)
+
+func (p *pool) stay() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for idle := 0; idle < stayTimes; idle++ {
+		if p.putBack() {
+			idle = 0
+		}
+		p.mu.Unlock()
+		time.Sleep(stayPause)
+		p.mu.Lock()
+	}
+	p.staying = false
+	p.putBack() // what came with the last of its time
+}
+
+func (p *pool) help() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.putBack()
+	p.helping = false
 }
 
 // keep adds an instance to those that are ready.
@@ -240,10 +279,8 @@ func (p *pool) keep(m *Module, i *instance) {
 	}
 }
 
-// putBack puts back what calls have left, until there is nothing.
-func (p *pool) putBack() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// putBack puts back what calls have left, until there is nothing, and says whether there was something.
+func (p *pool) putBack() (some bool) {
 	for len(p.left) > 0 {
 		m := p.left[0]
 		if len(m.used) == 0 || m.closed {
@@ -254,6 +291,7 @@ func (p *pool) putBack() {
 		i := m.used[0]
 		m.used = slices.Delete(m.used, 0, 1)
 		m.calls++
+		some = true
 		p.mu.Unlock()
 		m.image().restore(i)
 		p.mu.Lock()
@@ -261,7 +299,7 @@ func (p *pool) putBack() {
 		p.gone(m)
 		p.serve()
 	}
-	p.putting--
+	return some
 }
 
 // fillAhead makes one more instance beside a call, if the call took the last one. A module that is called for the first
@@ -273,11 +311,11 @@ func (p *pool) fillAhead(m *Module, c *call) {
 	m.filling = true
 	m.calls++
 	i := p.add(m)
-	ahead := m.newCall(context.Background(), Call{Time: c.Time, Fuel: c.Fuel, HostCalls: c.HostCalls}, time.Now())
+	ahead := m.newCall(context.Background(), Call{Time: c.Time, Fuel: c.Fuel, HostCalls: c.HostCalls}, now())
 	go func() {
 		defer ahead.ctx.close()
 		err := m.make(i, ahead)
-		i.since = time.Now()
+		i.since = now()
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		m.filling = false
@@ -295,9 +333,9 @@ func (p *pool) fillAhead(m *Module, c *call) {
 func (p *pool) closeIdle() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	before, some := time.Now().Add(-p.idle), false
+	before, some := now().add(-p.idle), false
 	for m := range p.modules {
-		for len(m.ready) > 0 && m.ready[0].since.Before(before) {
+		for len(m.ready) > 0 && m.ready[0].since < before {
 			p.remove(m, m.ready[0])
 			m.ready = slices.Delete(m.ready, 0, 1)
 		}

@@ -35,9 +35,9 @@ type Usage struct {
 type call struct {
 	Call
 	ctx      callContext
-	deadline time.Time
-	turn     time.Time // when its turn began
-	looked   time.Time // when it looked at the clock
+	deadline moment
+	turn     moment // when its turn began
+	looked   moment // when it looked at the clock
 	output   output
 	instance *instance // that it runs in; nil: none
 	memory   memoryUse // once it has ended
@@ -50,9 +50,9 @@ type call struct {
 	stopped  *Stop     // set by what ended the guest from the host's side
 }
 
-func (m *Module) newCall(ctx context.Context, given Call, start time.Time) *call {
+func (m *Module) newCall(ctx context.Context, given Call, start moment) *call {
 	c := &call{
-		Call: given, deadline: start.Add(given.Time), turn: start, looked: start,
+		Call: given, deadline: start.add(given.Time), turn: start, looked: start,
 		output: newOutput(given.Output, given.LogBytes), limit: m.limit,
 	}
 	c.ctx.Context, c.ctx.call = ctx, c
@@ -66,12 +66,12 @@ func (m *Module) Run(ctx context.Context, given Call) (Usage, int32, error) {
 	if given.Functions == nil {
 		return Usage{}, 0, errors.New("a call without Functions")
 	}
-	start := time.Now()
+	start := now()
 	c := m.newCall(ctx, given, start)
 	defer c.ctx.close()
 	code, err := m.runInstance(c)
 	err = c.verdict(code, err)
-	return Usage{Time: c.looked.Sub(start), Fuel: c.used, MemoryBytes: c.memory.most, HostCalls: c.calls}, code, err
+	return Usage{Time: c.looked.since(start), Fuel: c.used, MemoryBytes: c.memory.most, HostCalls: c.calls}, code, err
 }
 
 var errClosed = errors.New("the module is closed")
@@ -79,13 +79,13 @@ var errClosed = errors.New("the module is closed")
 func (m *Module) runInstance(c *call) (code int32, err error) {
 	i, err := m.take(c)
 	if err != nil {
-		c.looked = time.Now()
+		c.looked = now()
 		return 0, err
 	}
 	well := false
 	defer func() { m.pool.give(m, i, well) }() // a panic of ours leaves nothing behind that somebody uses
 	code, err = i.call(c)
-	well, c.looked = err == nil, time.Now()
+	well, c.looked = err == nil, now()
 	i.since = c.looked
 	return code, err
 }

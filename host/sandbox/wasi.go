@@ -114,12 +114,9 @@ func (w *wasiCall) environ(context.Context) uint32 {
 
 const clockMonotonic = 1 // 0 is the time of day, and there are no others
 
-// began is where the monotonic clock starts.
-var began = time.Now()
-
 func realClock(monotonic bool) uint64 {
 	if monotonic { // with wazero's default clock a Go guest's collector stalls
-		return uint64(time.Since(began)) + 1
+		return uint64(now()) + 1
 	}
 	return uint64(time.Now().UnixNano())
 }
