@@ -31,6 +31,7 @@ type Host struct {
 	recorder  Recorder
 	closing   sync.Once
 	closed    error
+	stopAhead func() // nil: nothing is prepared
 	audit     *auditRecorder // nil where Options.Recorder took its place
 	log       hclog.Logger
 	clock     func() time.Time
@@ -338,6 +339,9 @@ func (h *Host) Close() error {
 
 func (h *Host) close() error {
 	var errs []error
+	if h.stopAhead != nil {
+		h.stopAhead()
+	}
 	for _, t := range h.tools {
 		if t.module != nil {
 			errs = append(errs, t.module.Close(context.Background()))

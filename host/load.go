@@ -58,7 +58,7 @@ func Open(ctx context.Context, path string, o Options) (*Host, error) {
 		l.valuesAreRead() // a rule with a fault may be the one that reads it
 	}
 	if len(l.faults) == 0 {
-		l.compile(ctx, o.Cache)
+		l.openModules(ctx, o.Cache)
 	}
 	if len(l.faults) > 0 {
 		_ = h.Close() // the faults are what to tell
@@ -149,6 +149,7 @@ type loader struct {
 	roots    map[string]string // digests by path
 	outboxes map[string]*capabilities.Outbox
 	smtp     map[string]*capabilities.SMTP // by [mail.X]
+	modules  map[string]*moduleRead        // by the plugin's folder
 	faults   []config.Fault
 }
 
@@ -156,6 +157,7 @@ func newLoader(h *Host, resolver *net.Resolver) *loader {
 	return &loader{
 		host: h, resolver: resolver, records: map[string]*capabilities.Records{}, files: map[string]*capabilities.Files{}, leads: map[string]string{},
 		fetch: map[string]*capabilities.Fetch{}, roots: map[string]string{}, outboxes: map[string]*capabilities.Outbox{}, smtp: map[string]*capabilities.SMTP{},
+		modules: map[string]*moduleRead{},
 	}
 }
 
@@ -197,6 +199,7 @@ func (l *loader) shown(path string) string {
 }
 
 func (l *loader) readTools(ctx context.Context) {
+	l.readModules()
 	for _, ct := range l.host.config.Tools {
 		t := &tool{Tool: ct}
 		if ct.Plugin != "" { // else the config has said so
@@ -209,7 +212,8 @@ func (l *loader) readTools(ctx context.Context) {
 // engine makes the engine that compiles. It works without a cache too, where
 // the folder cannot be trusted.
 func (l *loader) engine(cache string) *sandbox.Engine {
-	engine, err := sandbox.NewEngine(sandbox.Options{CacheDir: cache, Offer: offer()})
+	of := l.host.config.Instances
+	engine, err := sandbox.NewEngine(sandbox.Options{CacheDir: cache, Offer: offer(), Memory: of.Memory, Idle: of.Idle})
 	if err != nil {
 		l.host.log.Warn("compiled modules are not kept", "folder", cache, "why", err)
 	}

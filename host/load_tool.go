@@ -69,12 +69,11 @@ func (l *loader) holdAgainstContract(t *tool) {
 	}
 }
 
-// readModule reads the module's bytes once: what is hashed is what is inspected
-// and compiled.
+// readModule says what the module's file is. What is hashed is what is inspected and validated.
 func (l *loader) readModule(t *tool) {
-	wasm, err := regularfile.Read(filepath.Join(t.Plugin, ModuleFile), sandbox.MaxModule)
+	read := l.modules[t.Plugin]
 	t.manifest = &sandbox.Manifest{}
-	switch {
+	switch err := read.err; {
 	case errors.Is(err, os.ErrNotExist):
 		l.fault(t.At("plugin"), "[tools.%s] plugin: %s is not there; build it with: toolhost plugin build %s", t.Name, t.moduleFile, l.shown(t.Plugin))
 		return
@@ -82,15 +81,57 @@ func (l *loader) readModule(t *tool) {
 		l.fault(t.At("plugin"), "[tools.%s] plugin: %s cannot be read: %v", t.Name, t.moduleFile, err)
 		return
 	}
-	module, errs := sandbox.Read(wasm, offer())
-	for _, err := range errs {
+	for _, err := range read.faults {
 		l.fault(t.At("plugin"), "[tools.%s] plugin: %s: %v", t.Name, t.moduleFile, err)
 	}
-	if module == nil {
+	if read.module == nil {
 		return
 	}
-	t.manifest, t.inspected = module.Manifest, module
+	t.manifest, t.inspected = read.module.Manifest, read.module
 	l.holdAgainstGrants(t)
+}
+
+// moduleRead is what was read of one module.
+type moduleRead struct {
+	module *sandbox.Inspected
+	faults []error
+	err    error // of the file
+}
+
+// readModules reads the modules of all tools, as many side by side as there are processors: that is most of a load.
+func (l *loader) readModules() {
+	var plugins []string
+	for _, ct := range l.host.config.Tools {
+		if ct.Plugin != "" && l.modules[ct.Plugin] == nil {
+			l.modules[ct.Plugin] = &moduleRead{}
+			plugins = append(plugins, ct.Plugin)
+		}
+	}
+	sideBySide(len(plugins), func(n int) {
+		read := l.modules[plugins[n]]
+		var wasm []byte
+		if wasm, read.err = readModuleFile(plugins[n]); read.err == nil {
+			read.module, read.faults = sandbox.Read(wasm, offer())
+		}
+	})
+}
+
+func readModuleFile(plugin string) ([]byte, error) {
+	return regularfile.Read(filepath.Join(plugin, ModuleFile), sandbox.MaxModule)
+}
+
+// sideBySide does each of n things, as many at once as there are processors.
+func sideBySide(n int, do func(int)) {
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range n {
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			do(i)
+		})
+	}
+	wait.Wait()
 }
 
 // holdAgainstGrants compares what the module imports with what the tool is
@@ -117,28 +158,60 @@ func (l *loader) holdAgainstGrants(t *tool) {
 	}
 }
 
-// compile compiles every module, as many side by side as there are processors.
-func (l *loader) compile(ctx context.Context, cache string) {
+// openModules validates every module. It is compiled when it is first called, or before (Host.Prepare, Host.Ahead).
+func (l *loader) openModules(ctx context.Context, cache string) {
 	engine := l.engine(cache)
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	errs := make([]error, len(l.host.config.Tools))
-	for i, ct := range l.host.config.Tools {
-		t := l.host.tools[ct.Name]
+	tools := l.host.config.Tools
+	errs := make([]error, len(tools))
+	sideBySide(len(tools), func(n int) {
+		t := l.host.tools[tools[n].Name]
 		if t.inspected == nil {
-			continue // its fault was told
+			return // its fault was told
 		}
-		wait.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			t.module, errs[i] = engine.CompileInspected(ctx, t.inspected, sandbox.Limits{Memory: t.Limits.Memory})
-			t.inspected = nil // and the module's bytes with it
+		limits := sandbox.Limits{Memory: t.Limits.Memory, Instances: t.Instances}
+		t.module, errs[n] = engine.Open(ctx, t.inspected, limits, func() ([]byte, error) { return readModuleFile(t.Plugin) })
+		t.inspected = nil // and the module's bytes with it
+	})
+	l.moduleFaults(errs)
+}
+
+// moduleFaults are those of the tools' modules, in the order of the config.
+func (l *loader) moduleFaults(errs []error) {
+	for n, ct := range l.host.config.Tools {
+		if errs[n] != nil {
+			l.fault(ct.At("plugin"), "[tools.%s] plugin: %s: %v", ct.Name, l.host.tools[ct.Name].moduleFile, errs[n])
+		}
+	}
+}
+
+// Prepare compiles every module, and runs nothing of it. Its error is a *config.Faults.
+func (h *Host) Prepare(ctx context.Context) error {
+	l := newLoader(h, nil)
+	errs := make([]error, len(h.config.Tools))
+	sideBySide(len(errs), func(n int) { errs[n] = h.tools[h.config.Tools[n].Name].module.Prepare(ctx) })
+	if l.moduleFaults(errs); len(l.faults) > 0 {
+		return &config.Faults{List: l.faults}
+	}
+	return nil
+}
+
+// Ahead compiles the modules beside the caller and has an instance of each ready for its first call, until the host is
+// closed. It does nothing where the config says that the first call is to do so.
+func (h *Host) Ahead() {
+	if h.config.Instances.FirstUse {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	h.stopAhead = func() { cancel(); <-done }
+	go func() {
+		defer close(done)
+		sideBySide(len(h.config.Tools), func(n int) {
+			t := h.tools[h.config.Tools[n].Name]
+			bounds := sandbox.Call{Time: t.Limits.Time, Fuel: t.Limits.Fuel, HostCalls: t.Limits.HostCalls}
+			if err := t.module.Ahead(ctx, bounds); err != nil && ctx.Err() == nil {
+				h.log.Error("a tool is not ready, and its calls will fail", "tool", t.Name, "module", t.moduleFile, "why", err)
+			}
 		})
-	}
-	wait.Wait()
-	for i, ct := range l.host.config.Tools {
-		if errs[i] != nil {
-			l.fault(ct.At("plugin"), "[tools.%s] plugin: %s: %v", ct.Name, l.host.tools[ct.Name].moduleFile, errs[i])
-		}
-	}
+	}()
 }

@@ -29,6 +29,9 @@ exit     0 nothing is wrong, 2 something is`,
 				return err
 			}
 			defer h.Close()
+			if err := h.Prepare(cmd.Context()); err != nil {
+				return &status{code: exitUsage, err: err}
+			}
 			for _, r := range h.Reports() {
 				names, err := h.Agree(cmd.Context(), r.Name)
 				if err != nil {

@@ -38,6 +38,7 @@ exit     0 when stdin ends or a signal ends it, 1 host error, 2 usage or config`
 				return err
 			}
 			defer h.Close()
+			h.Ahead()
 			c.warnOfAttributes(h, s)
 			defer deliverBeside(cmd.Context(), h)()
 			if err := server.ServeMCP(cmd.Context(), h, s, server.MCPOptions{In: c.stdin, Out: c.stdout, Version: ownVersion()}); err != nil {

@@ -24,6 +24,7 @@ type Config struct {
 	State        string   // the state database, absolute and cleaned
 	Audit        Audit
 	Limits       Limits
+	Instances    Instances
 	Session      Bounds
 	Databases    []Database // sorted by name
 	Directory    *Directory // nil: no directory
@@ -138,6 +139,7 @@ type Tool struct {
 	Approve      *Approve // of a tool that writes; nil: of one that reads
 	NotAvailable Template // literal text and arguments; zero when the file has none
 	Limits       Limits   // the config's limits, lowered by the tool's own
+	Instances    int      // that there may be of it at once
 	Grants       []Grant  // in file order
 	Facts        []Fact   // in file order
 	Rules        []Rule   // in file order: the first that fails refuses
@@ -231,11 +233,12 @@ func readFile(path string) ([]byte, error) {
 func (r *reader) config(root *node, c *Config) {
 	top := section{r: r, node: root}
 	top.known(
-		[]string{"host", "audit", "limits", "session", "databases", "directory", "approvers", "mail", "capabilities", "values", "tools", "replies"})
+		[]string{"host", "audit", "limits", "instances", "session", "databases", "directory", "approvers", "mail", "capabilities", "values", "tools", "replies"})
 	r.badCallers = len(r.faults) > 0 && !top.has("tools") // they may stand under a misspelt name
 	c.Attributes, c.State = top.host()
 	c.Audit = top.audit()
 	c.Limits = top.configLimits()
+	c.Instances = top.instances()
 	c.Session = top.bounds()
 	c.Databases = top.databases()
 	c.Directory = top.directory()
@@ -243,8 +246,9 @@ func (r *reader) config(root *node, c *Config) {
 	c.Mails = top.mails()
 	c.Capabilities = top.capabilities()
 	c.Values = top.values()
-	c.Tools = top.tools(c.Limits)
+	c.Tools = top.tools(c.Limits, c.Instances)
 	c.Replies = top.replies()
+	r.instancesHaveMemory(c.Instances, c.Tools)
 	r.repliesHaveCallers(c.Replies, c.Tools)
 	r.rolesHaveValues(c.Values, c.Tools)
 	r.rolesAreCallers(c.Directory, c.Tools)

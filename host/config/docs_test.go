@@ -112,21 +112,22 @@ func TestDocumentedCodesOfTheHost(t *testing.T) {
 // heading that they stand under. The key is the list as the code has it.
 func sectionsOfTheDocs() map[string][2]string {
 	return map[string][2]string{
-		"host audit limits session databases directory approvers mail capabilities values tools replies": {"config.md", "# "},
+		"host audit limits instances session databases directory approvers mail capabilities values tools replies": {"config.md", "# "},
 
 		"attributes state": {"config.md", "## [host]"},
 		"folder key checkpoint_entries checkpoint_time checkpoint_command keep_values warn_free": {"config.md", "## [audit]"},
 		"time fuel memory argument_chars result_chars host_calls log":                            {"config.md", "## [limits]"},
-		"steps time repeats refusals waiting":                                                    {"config.md", "## [session]"},
-		"count within":                                                                           {"config.md", "## [session]"},
-		"url":                                                                                    {"config.md", "## [databases.NAME]"},
-		"database table roles":                                                                   {"config.md", "## [directory]"},
-		"server security user password":                                                          {"config.md", "## [mail.NAME]"},
-		"type roles":                                                                             {"config.md", "## [values.NAME]"},
-		"role requester expires":                                                                 {"config.md", "## [tools.NAME]"},
-		"only":                                                                                   {"config.md", "## [tools.NAME]"},
-		"id subject tenant role attributes":                                                      {"config.md", "## Session files"},
-		"plugin effect callers approve not_available limits grants facts rules": {"config.md", "## [tools.NAME]"},
+		"each memory idle prepare":            {"config.md", "## [instances]"},
+		"steps time repeats refusals waiting": {"config.md", "## [session]"},
+		"count within":                        {"config.md", "## [session]"},
+		"url":                                 {"config.md", "## [databases.NAME]"},
+		"database table roles":                {"config.md", "## [directory]"},
+		"server security user password":       {"config.md", "## [mail.NAME]"},
+		"type roles":                          {"config.md", "## [values.NAME]"},
+		"role requester expires":              {"config.md", "## [tools.NAME]"},
+		"only":                                {"config.md", "## [tools.NAME]"},
+		"id subject tenant role attributes":   {"config.md", "## Session files"},
+		"plugin effect callers approve not_available limits instances grants facts rules": {"config.md", "## [tools.NAME]"},
 
 		"kind database table key columns types scope max_rows max_bytes": {"capabilities.md", "## records"},
 		"column is else": {"capabilities.md", "## records"},

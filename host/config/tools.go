@@ -12,7 +12,7 @@ import (
 const StatusTool = "approval_status"
 
 // tools reads [tools.X].
-func (s section) tools(limits Limits) []Tool {
+func (s section) tools(limits Limits, of Instances) []Tool {
 	var list []Tool
 	shapes := map[string]section{}
 	tables := s.each("tools")
@@ -30,14 +30,14 @@ func (s section) tools(limits Limits) []Tool {
 		} else {
 			shapes[shape] = table
 		}
-		list = append(list, table.tool(s, limits))
+		list = append(list, table.tool(s, limits, of))
 	}
 	return list
 }
 
-func (s section) tool(top section, limits Limits) Tool {
+func (s section) tool(top section, limits Limits, of Instances) Tool {
 	s.known(
-		[]string{"plugin", "effect", "callers", "approve", "not_available", "limits", "grants", "facts", "rules"})
+		[]string{"plugin", "effect", "callers", "approve", "not_available", "limits", "instances", "grants", "facts", "rules"})
 	t := Tool{Place: s.place(), Name: s.itemName(), lines: s.lines()}
 	t.Plugin = s.plugin()
 	t.Effect = s.effect()
@@ -45,6 +45,7 @@ func (s section) tool(top section, limits Limits) Tool {
 	t.Approve = s.approve(t.Effect)
 	t.NotAvailable, _ = s.template("not_available", SpaceArgs)
 	t.Limits = s.toolLimits(limits)
+	t.Instances = s.toolInstances(of)
 	t.Grants = s.grants(top)
 	t.Facts = s.facts(top)
 	t.Rules = s.rules()

@@ -32,10 +32,83 @@ type compilation struct {
 	err   error
 }
 
-// codeOf gives the code of a module, and counts one that uses it. It rewrites and compiles beside the caller, who waits
+// source is what a module is compiled from: what was read of it, or how to read it again.
+type source struct {
+	inspected *Inspected // nil: read gives it
+	read      func() ([]byte, error)
+	digest    [sha256.Size]byte // without custom sections
+}
+
+// sections gives what is compiled. The bytes are those that were validated.
+func (f *source) sections(offer Offer) (*sections, error) {
+	if f.inspected != nil {
+		return f.inspected.read, nil
+	}
+	wasm, err := f.read()
+	if err != nil {
+		return nil, err
+	}
+	again, faults := Read(wasm, offer)
+	if len(faults) > 0 || sha256.Sum256(again.read.plain()) != f.digest {
+		return nil, errors.New("the module's file has changed since it was read; start the host again")
+	}
+	return again.read, nil
+}
+
+// Prepare compiles the module, if that is not done yet. Modules of the same bytes share what was compiled. It may take seconds; when ctx ends
+// or Options.CompileTime is over, it returns and what was begun ends by itself: wazero cannot be interrupted, but what a module that
+// got so far may cost it is bounded (complexity.go).
+func (m *Module) Prepare(ctx context.Context) error {
+	if m.compiled.Load() != nil {
+		return nil
+	}
+	if !m.pool.enter(m) {
+		return errClosed
+	}
+	defer m.pool.leave(m)
+	select {
+	case m.turn <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-m.turn }()
+	if m.compiled.Load() != nil {
+		return nil
+	}
+	c, err := m.engine.codeOf(ctx, &m.source)
+	if err != nil {
+		return err
+	}
+	m.source.inspected = nil // and the module's bytes with it
+	m.cell = m.engine.imageFor(c.code, int64(m.limit))
+	m.compiled.Store(c)
+	return nil
+}
+
+// Ahead prepares the module and has an instance ready for its first call, whose bounds hold for that.
+func (m *Module) Ahead(ctx context.Context, bounds Call) error {
+	c := m.newCall(ctx, Call{Time: bounds.Time, Fuel: bounds.Fuel, HostCalls: bounds.HostCalls, LogBytes: bounds.LogBytes, Output: bounds.Output}, now())
+	defer c.ctx.close()
+	if err := m.Prepare(ctx); err != nil {
+		return err
+	}
+	c.deadline = now().add(bounds.Time)
+	i, err := m.take(c)
+	if err == nil {
+		m.pool.giveUnused(m, i)
+	}
+	return c.verdict(0, err)
+}
+
+// codeOf gives the code of a module, and counts one that uses it. It is rewritten and compiled beside the caller, who waits
 // only so long.
-func (e *Engine) codeOf(ctx context.Context, s *sections, manifest *Manifest) (*compilation, error) {
-	c := e.compilation(sha256.Sum256(s.plain()), func() (*machineCode, error) {
+func (e *Engine) codeOf(ctx context.Context, from *source) (*compilation, error) {
+	c := e.compilation(from.digest, func() (*machineCode, error) {
+		s, err := from.sections(e.offer)
+		if err != nil {
+			return nil, err
+		}
+		manifest, _ := s.judge(e.offer)
 		return e.rewriteAndCompile(context.WithoutCancel(ctx), s, manifest)
 	})
 	ctx, cancel := context.WithTimeoutCause(ctx, e.compileTime, fmt.Errorf("compiling it takes longer than %v", e.compileTime))
@@ -111,9 +184,6 @@ func (e *Engine) imageFor(c *machineCode, memory int64) *imageCell {
 }
 
 func (e *Engine) rewriteAndCompile(ctx context.Context, s *sections, manifest *Manifest) (*machineCode, error) {
-	if err := validate(ctx, s.plain()); err != nil {
-		return nil, err
-	}
 	wasm, err := s.rewriteSafely()
 	if err != nil {
 		return nil, err

@@ -82,16 +82,18 @@ type Limits struct {
 	Instances int   // that there may be at once; 0: DefaultInstances
 }
 
-// Module is a compiled module with its instances.
+// Module is a module with its instances.
 type Module struct {
 	instances
-	code  *machineCode
-	cell  *imageCell
-	pool  *pool
-	limit uint64 // bytes of memory
-	made  atomic.Uint64
-	slots chan struct{} // of the engine
-	free  func(context.Context) error
+	engine *Engine
+	source source
+	pool   *pool
+	limit  uint64 // bytes of memory
+	made   atomic.Uint64
+
+	turn     chan struct{}               // holds one while a call compiles it
+	compiled atomic.Pointer[compilation] // nil: not yet
+	cell     *imageCell                  // set before compiled is
 }
 
 // Compile inspects a module and compiles it.
@@ -103,11 +105,22 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte, limits Limits) (*Modu
 	return e.CompileInspected(ctx, m, limits)
 }
 
-// CompileInspected judges an inspected module by the engine's own offer, so that no path leads around it,
-// validates it and compiles it. Modules of the same bytes share what was compiled. The error holds every
-// fault. Compilation may take seconds; when ctx ends or Options.CompileTime is over, it returns and what was begun ends
-// by itself: wazero cannot be interrupted, but what a module that got so far may cost it is bounded (complexity.go).
+// CompileInspected opens an inspected module and compiles it.
 func (e *Engine) CompileInspected(ctx context.Context, inspected *Inspected, limits Limits) (*Module, error) {
+	m, err := e.Open(ctx, inspected, limits, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.Prepare(ctx); err != nil {
+		return nil, errors.Join(err, m.Close(context.WithoutCancel(ctx)))
+	}
+	return m, nil
+}
+
+// Open judges an inspected module by the engine's own offer, so that no path leads around it, and validates it. The
+// error holds every fault. It is compiled when it is first called, or by Prepare. read gives the module's bytes again
+// then, so that nobody need keep them; nil keeps them.
+func (e *Engine) Open(ctx context.Context, inspected *Inspected, limits Limits, read func() ([]byte, error)) (*Module, error) {
 	s := inspected.read
 	manifest, faults := s.judge(e.offer)
 	if len(faults) > 0 {
@@ -116,14 +129,17 @@ func (e *Engine) CompileInspected(ctx context.Context, inspected *Inspected, lim
 	if err := e.holdAgainst(limits, manifest); err != nil {
 		return nil, err
 	}
-	c, err := e.codeOf(ctx, s, manifest)
-	if err != nil {
+	wasm := s.plain()
+	if err := validate(ctx, wasm); err != nil {
 		return nil, err
 	}
 	m := &Module{
 		instances: instances{most: cmp.Or(limits.Instances, DefaultInstances), quiet: make(chan struct{})},
-		code:      c.code, cell: e.imageFor(c.code, limits.Memory), pool: e.pool, limit: uint64(limits.Memory), slots: e.slots,
-		free: func(ctx context.Context) error { return e.release(ctx, c) },
+		engine:    e, source: source{inspected: inspected, digest: sha256.Sum256(wasm)}, pool: e.pool, limit: uint64(limits.Memory),
+		turn: make(chan struct{}, 1),
+	}
+	if read != nil {
+		m.source.inspected, m.source.read = nil, read
 	}
 	e.pool.open(m)
 	return m, nil
@@ -196,14 +212,21 @@ func (m *Module) Close(ctx context.Context) error {
 	}
 	select {
 	case <-quiet:
-		m.pool.forget(m)
 		return m.free(ctx)
 	case <-ctx.Done():
 		go func() {
 			<-quiet
-			m.pool.forget(m)
 			_ = m.free(context.Background()) // nobody waits for it
 		}()
 		return context.Cause(ctx)
 	}
+}
+
+// free closes what no call holds any more.
+func (m *Module) free(ctx context.Context) error {
+	m.pool.forget(m)
+	if c := m.compiled.Load(); c != nil {
+		return m.engine.release(ctx, c)
+	}
+	return nil
 }

@@ -98,7 +98,12 @@ type imageCell struct {
 }
 
 // image gives the module's image; nil: there is none yet, or there never is one.
-func (m *Module) image() *image { return m.cell.made.Load() }
+func (m *Module) image() *image {
+	if m.compiled.Load() == nil {
+		return nil
+	}
+	return m.cell.made.Load()
+}
 
 // take gives a call an instance that stands where calls start.
 func (m *Module) take(c *call) (*instance, error) {

@@ -140,17 +140,15 @@ func moduleOf(t testing.TB, wasm []byte) *Module {
 		t.Fatal(err)
 	}
 	e := engineOf(t, Options{})
-	manifest, _ := s.judge(offer())
-	code, err := e.compile(context.Background(), s.rewrite(), s, manifest, "")
-	if err != nil {
-		t.Fatal(err)
-	}
 	m := &Module{
-		instances: instances{most: 2, quiet: make(chan struct{})}, code: code, cell: e.imageFor(code, 1<<24),
-		pool: e.pool, limit: 1 << 24, slots: e.slots, free: code.free,
+		instances: instances{most: 2, quiet: make(chan struct{})}, engine: e, pool: e.pool, limit: 1 << 24, turn: make(chan struct{}, 1),
+		source: source{inspected: &Inspected{read: s}, digest: sha256.Sum256(wasm)},
 	}
 	t.Cleanup(func() { _ = m.Close(context.Background()) })
 	e.pool.open(m)
+	if err := m.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	return m
 }
 
@@ -209,7 +207,7 @@ func TestPooledIsNew(t *testing.T) {
 	for seed := range uint64(150) {
 		wasm, functions := generateSteady(genStream(5000 + seed))
 		m := moduleOf(t, wasm)
-		if m.code.renewed {
+		if m.compiled.Load().code.renewed {
 			t.Fatalf("module %d cannot be put back", seed)
 		}
 		r := rand.New(rand.NewPCG(seed, 2))

@@ -31,26 +31,27 @@ const shallowStack = 256 << 10
 // and the others wait in time.
 func (m *Module) instantiate(ctx context.Context, i *instance) (err error) {
 	select {
-	case m.slots <- struct{}{}:
+	case m.engine.slots <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	defer func() {
-		<-m.slots
+		<-m.engine.slots
 		if r := recover(); r != nil { // it is wazero's own code over the module's bytes
 			err = fmt.Errorf("panic while instantiating: %v", r)
 		}
 	}()
 	m.made.Add(1)
-	ctx = experimental.WithImportResolver(ctx, func(name string) api.Module { return m.code.hosts[name] })
+	code := m.compiled.Load().code
+	ctx = experimental.WithImportResolver(ctx, func(name string) api.Module { return code.hosts[name] })
 	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(
 		func(_, _ uint64) experimental.LinearMemory { return &i.memory })) // the sizes are the module's wishes
-	if i.guest, err = m.code.runtime.InstantiateModule(ctx, m.code.compiled, instanceConfig()); err != nil {
+	if i.guest, err = code.runtime.InstantiateModule(ctx, code.compiled, instanceConfig()); err != nil {
 		return err
 	}
 	i.fuel = i.guest.ExportedGlobal(fuelExport).(api.MutableGlobal)
 	i.stack = i.guest.ExportedGlobal(stackExport).(api.MutableGlobal)
-	for _, name := range m.code.globals {
+	for _, name := range code.globals {
 		i.globals = append(i.globals, i.guest.ExportedGlobal(name).(api.MutableGlobal))
 	}
 	return nil

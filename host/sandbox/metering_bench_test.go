@@ -79,7 +79,7 @@ func reused(b *testing.B, wasm []byte, way string) (again func()) {
 		b.Fatal(err)
 	}
 	f, _, _ := order(`{"order_id":"LK-702219"}`)
-	m := &Module{code: code, limit: 32 << 20, slots: make(chan struct{}, 1)}
+	m := &Module{limit: 32 << 20}
 	c := m.newCall(b.Context(), Call{Time: time.Hour, Fuel: math.MaxInt64, HostCalls: math.MaxInt, Functions: f}, now())
 	c.instance = &instance{memory: linearMemory{limit: m.limit}}
 	ctx, cancel := context.WithTimeout(&c.ctx, time.Hour) // wazero's own option looks at it

@@ -210,6 +210,16 @@ func (p *pool) give(m *Module, i *instance, well bool) {
 	p.serve()
 }
 
+// giveUnused takes back an instance that no call has had.
+func (p *pool) giveUnused(m *Module, i *instance) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i.since = now()
+	p.putAside(m, i)
+	p.gone(m)
+	p.serve()
+}
+
 // putAside keeps an instance that a call has had.
 func (p *pool) putAside(m *Module, i *instance) {
 	if i.guest == nil || m.closed {
@@ -347,7 +357,18 @@ func (p *pool) closeIdle() {
 	p.serve()
 }
 
-// leave ends a call that has got nothing.
+// enter keeps a module open for what is not a call.
+func (p *pool) enter(m *Module) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m.closed {
+		return false
+	}
+	m.calls++
+	return true
+}
+
+// leave ends what has entered, or a call that has got nothing.
 func (p *pool) leave(m *Module) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

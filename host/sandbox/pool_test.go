@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -221,8 +222,8 @@ func TestEqualModulesShareCode(t *testing.T) {
 	wasm := newGuest().run(i32(3)).bytes()
 	a, b := openModule(t, e, wasm, Limits{Memory: 1 << 20}), openModule(t, e, wasm, Limits{Memory: 1 << 20})
 	c := openModule(t, e, wasm, Limits{Memory: 1 << 21})
-	if a.code != b.code || a.cell != b.cell || a.code != c.code || a.cell == c.cell || len(e.codes) != 1 {
-		t.Errorf("%p %p %p, images %p %p %p, %d codes", a.code, b.code, c.code, a.cell, b.cell, c.cell, len(e.codes))
+	if a.compiled.Load() != b.compiled.Load() || a.cell != b.cell || a.compiled.Load() != c.compiled.Load() || a.cell == c.cell || len(e.codes) != 1 {
+		t.Errorf("%p %p %p, images %p %p %p, %d codes", a.compiled.Load(), b.compiled.Load(), c.compiled.Load(), a.cell, b.cell, c.cell, len(e.codes))
 	}
 	if _, _, err := a.Run(t.Context(), bounds(&answers{})); err != nil {
 		t.Fatal(err)
@@ -273,4 +274,60 @@ func TestLimitsOfAModule(t *testing.T) {
 			_ = m.Close(t.Context())
 		}
 	}
+}
+
+// TestCompiledAtFirstUse: a module is read again for it, and nothing but what was validated is compiled.
+func TestCompiledAtFirstUse(t *testing.T) {
+	e := engineOf(t, Options{})
+	wasm, other := newGuest().run(i32(3)).bytes(), newGuest().run(i32(4)).bytes()
+	inspected, faults := Read(wasm, offer())
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	now, reads := other, 0
+	m, err := e.Open(t.Context(), inspected, Limits{Memory: 1 << 20}, func() ([]byte, error) {
+		if reads++; reads == 1 {
+			return nil, errors.New("the disk is gone")
+		}
+		return now, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close(context.Background()) })
+	if reads != 0 || len(e.codes) != 0 {
+		t.Errorf("%d reads, %d compiled before it is used", reads, len(e.codes))
+	}
+	for _, want := range []string{"the disk is gone", "has changed since it was read"} {
+		if _, _, err := m.Run(t.Context(), bounds(&answers{})); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	now = wasm
+	for range 3 {
+		if _, code, err := m.Run(t.Context(), bounds(&answers{})); err != nil || code != 3 {
+			t.Error(code, err)
+		}
+	}
+	if reads != 3 {
+		t.Errorf("%d reads", reads)
+	}
+}
+
+// TestAhead: an instance is ready before the first call.
+func TestAhead(t *testing.T) {
+	m := openModule(t, engineOf(t, Options{}), newGuest().run(i32(3)).bytes(), Limits{Memory: 1 << 20})
+	if err := m.Ahead(t.Context(), bounds(nil)); err != nil {
+		t.Fatal(err)
+	}
+	if _, ready, _ := m.state(); ready != 1 {
+		t.Errorf("%d are ready", ready)
+	}
+	if _, code, err := m.Run(t.Context(), bounds(&answers{})); err != nil || code != 3 || m.Instances() != 1 {
+		t.Errorf("%d %v, %d instances", code, err, m.Instances())
+	}
+	bad := openModule(t, engineOf(t, Options{}), stuckAtStart().bytes(), Limits{Memory: 1 << 20})
+	short := bounds(nil)
+	short.Time = 10 * time.Millisecond
+	wantStop(t, bad.Ahead(t.Context(), short), Deadline, "used up")
 }

@@ -10,7 +10,7 @@ import (
 
 // Call is what one run may use. Zero bounds allow nothing (S11).
 type Call struct {
-	Time      time.Duration // over all of it: waiting for an instance, making one, and run
+	Time      time.Duration // waiting for an instance, making one, and run; not compiling, where that was not done before
 	Fuel      int64         // units (docs/sandbox.md), for run; an instance that must be initialised has as much for that
 	HostCalls int           // calls of offered functions, toolhost.log not counted
 	LogBytes  int           // stdout, stderr and toolhost.log requests together
@@ -65,6 +65,9 @@ func (m *Module) newCall(ctx context.Context, given Call, start moment) *call {
 func (m *Module) Run(ctx context.Context, given Call) (Usage, int32, error) {
 	if given.Functions == nil {
 		return Usage{}, 0, errors.New("a call without Functions")
+	}
+	if err := m.Prepare(ctx); err != nil { // which does not count as the call's time
+		return Usage{}, 0, err
 	}
 	start := now()
 	c := m.newCall(ctx, given, start)
