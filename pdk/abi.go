@@ -27,17 +27,35 @@ const (
 	statusOutside      = 0xffffffff
 )
 
-// response is where the host writes. It grows to the longest response and is used again: a guest
-// runs on one thread, and nothing yields between the host's write and the copy in ask. The copy is
-// written by nobody, so that texts and rows are parts of it.
-var response = make([]byte, 8192)
+// A response is written behind the ones before it, and by nobody again, so that texts and rows are
+// parts of it and nothing is copied. A guest runs on one thread, and nothing yields between the choice
+// of the room and the host's return.
+const (
+	leastRoom = 4 << 10  // bytes that are free for any response
+	someRoom  = 16 << 10 // bytes that are allocated at once
+)
 
-// ask puts a request to one function of the host and gives a copy of its response. A response that
-// is longer than the buffer is kept by the host for the very next call, which asks the same again.
+var (
+	responses = make([]byte, 0, someRoom)
+	longest   = leastRoom // bytes of a response so far
+)
+
+// room is where the next response is written.
+func room() []byte {
+	if cap(responses)-len(responses) < longest {
+		responses = make([]byte, 0, max(someRoom, longest))
+	}
+	return responses[len(responses):cap(responses)]
+}
+
+// ask puts a request to one function of the host and gives its response. A response that is longer
+// than the room is kept by the host for the very next call, which asks the same again.
 func ask(name string, host func(request, response []byte) uint64, request []byte) ([]byte, error) {
+	response := room()
 	answer := host(request, response)
 	if answer>>32 == statusShort {
-		response = make([]byte, uint32(answer))
+		longest = max(longest, int(uint32(answer)))
+		response = room()
 		answer = host(request, response)
 	}
 	status, length := answer>>32, uint32(answer)
@@ -47,7 +65,8 @@ func ask(name string, host func(request, response []byte) uint64, request []byte
 	if int(length) > len(response) {
 		return nil, failed(name + ": a response of " + strconv.Itoa(int(length)) + " bytes did not arrive")
 	}
-	body := append([]byte(nil), response[:length]...)
+	body := response[:length:length]
+	responses = responses[:len(responses)+int(length)]
 	switch status {
 	case statusOK:
 		return body, nil

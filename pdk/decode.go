@@ -18,15 +18,20 @@ func unmarshal(text []byte, v any) error {
 }
 
 func (d *reader) fill(v any) error {
-	pointer := reflect.ValueOf(v)
-	if pointer.Kind() != reflect.Pointer || pointer.IsNil() {
-		return failed("what is filled must be a pointer that is not nil")
+	if v == nil {
+		return errNoPointer
 	}
-	if err := d.value(planOf(pointer.Type().Elem()), placeOf(pointer)); err != nil {
+	p, at := planFor(v), pointerIn(v)
+	if p.kind != kindPointer || at == nil {
+		return errNoPointer
+	}
+	if err := d.value(p.elem, at); err != nil {
 		return err
 	}
 	return d.end()
 }
+
+var errNoPointer = failed("what is filled must be a pointer that is not nil")
 
 // value reads the next value into a place.
 func (d *reader) value(p *plan, at place) error {

@@ -37,26 +37,34 @@ func (w *writer) any(v any) error {
 		w.b = strconv.AppendInt(w.b, int64(v), 10)
 	case Row:
 		w.row(v)
+	case entry:
+		return w.value(v.plan, v.value, false)
 	case map[string]any:
-		return w.anys(v)
+		if err := w.enter(); err != nil {
+			return err
+		}
+		err := w.anys(v)
+		w.depth--
+		return err
 	default:
-		return w.planned(reflect.ValueOf(v))
+		return w.planned(planFor(v), v)
 	}
 	return nil
 }
 
 // planned writes a value by its plan. What is no pointer is copied, so that it lies at a place.
-func (w *writer) planned(v reflect.Value) error {
-	if v.Kind() == reflect.Pointer {
-		if v.IsNil() {
-			w.add("null")
-			return nil
-		}
-		return w.value(planOf(v.Type().Elem()), placeOf(v), true)
+func (w *writer) planned(p *plan, v any) error {
+	if p.kind != kindPointer {
+		copied := reflect.New(p.typ)
+		copied.Elem().Set(reflect.ValueOf(v))
+		return w.value(p, placeOf(copied), false)
 	}
-	copied := reflect.New(v.Type())
-	copied.Elem().Set(v)
-	return w.value(planOf(v.Type()), placeOf(copied), false)
+	at := pointerIn(v)
+	if at == nil {
+		w.add("null")
+		return nil
+	}
+	return w.value(p.elem, at, true)
 }
 
 // enter goes into a value that holds others.
@@ -66,8 +74,6 @@ func (w *writer) enter() error {
 	}
 	return nil
 }
-
-func (w *writer) leave() { w.depth-- }
 
 // value writes the value at a place. As in encoding/json, methods of *T count for what can be
 // addressed alone.
@@ -91,16 +97,17 @@ func (w *writer) value(p *plan, at place, addressable bool) error {
 	case kindUnsupported:
 		return failed("a value of type " + p.typ.String() + ` cannot be written as JSON: give its field the tag json:"-" or it a method MarshalJSON`)
 	default:
-		return w.holder(p, at, addressable)
+		if err := w.enter(); err != nil {
+			return err
+		}
+		err := w.holder(p, at, addressable)
+		w.depth--
+		return err
 	}
 }
 
 // holder writes a value that holds others.
 func (w *writer) holder(p *plan, at place, addressable bool) error {
-	if err := w.enter(); err != nil {
-		return err
-	}
-	defer w.leave()
 	switch p.kind {
 	case kindPointer:
 		to := target(at)
@@ -120,12 +127,12 @@ func (w *writer) holder(p *plan, at place, addressable bool) error {
 		return w.array(p.elem, first, n, true)
 	case kindArray:
 		return w.array(p.elem, at, p.length, addressable)
+	case kindMap:
+		return w.mapped(p, valueAt(p.typ, at))
 	case kindAnys:
 		return w.anys(*anysAt(at))
 	case kindStrings:
 		return w.strings(*stringsAt(at))
-	case kindMap:
-		return w.mapped(p, valueAt(p.typ, at))
 	default: // an interface that has methods
 		v := valueAt(p.typ, at)
 		if v.IsNil() {

@@ -13,16 +13,31 @@ func (w *writer) anys(m map[string]any) error {
 		w.add("null")
 		return nil
 	}
-	if err := w.enter(); err != nil {
-		return err
+	var few [4]member
+	all := few[:0]
+	for name, value := range m {
+		all = append(all, member{name, value})
 	}
-	defer w.leave()
+	return w.members(all)
+}
+
+// member is one of a map.
+type member struct {
+	name  string
+	value any
+}
+
+// members writes an object, by the order of its names.
+func (w *writer) members(all []member) error {
+	if len(all) > 1 {
+		slices.SortFunc(all, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	}
 	before := byte('{')
-	for _, name := range namesOf(m) {
-		w.member(before, name)
+	for i := range all {
+		w.member(before, all[i].name)
 		before = ','
-		if err := w.any(m[name]); err != nil {
-			return because("member "+name, err)
+		if err := w.any(all[i].value); err != nil {
+			return because("member "+all[i].name, err)
 		}
 	}
 	w.close(before)
@@ -34,14 +49,11 @@ func (w *writer) strings(m map[string]string) error {
 		w.add("null")
 		return nil
 	}
-	before := byte('{')
-	for _, name := range namesOf(m) {
-		w.member(before, name)
-		before = ','
-		w.b = appendString(w.b, m[name])
+	all := make([]member, 0, len(m))
+	for name, value := range m {
+		all = append(all, member{name, value})
 	}
-	w.close(before)
-	return nil
+	return w.members(all)
 }
 
 // member writes a name, and what parts it from what was before.
@@ -58,48 +70,29 @@ func (w *writer) close(before byte) {
 	w.b = append(w.b, '}')
 }
 
-func namesOf[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	if len(names) > 1 {
-		slices.Sort(names)
-	}
-	return names
-}
-
 // mapped writes a map of any other type.
 func (w *writer) mapped(p *plan, m reflect.Value) error {
 	if m.IsNil() {
 		w.add("null")
 		return nil
 	}
-	type member struct {
-		name  string
-		value reflect.Value
-	}
-	members := make([]member, 0, m.Len())
-	for all := m.MapRange(); all.Next(); {
-		name, err := nameOf(all.Key())
+	all := make([]member, 0, m.Len())
+	for entries := m.MapRange(); entries.Next(); {
+		name, err := nameOf(entries.Key())
 		if err != nil {
 			return err
 		}
-		members = append(members, member{name, all.Value()})
+		value := reflect.New(p.elem.typ)
+		value.Elem().Set(entries.Value())
+		all = append(all, member{name, entry{p.elem, placeOf(value)}})
 	}
-	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
-	before := byte('{')
-	value := reflect.New(p.elem.typ)
-	for _, m := range members {
-		w.member(before, m.name)
-		before = ','
-		value.Elem().Set(m.value)
-		if err := w.value(p.elem, placeOf(value), false); err != nil {
-			return because("member "+m.name, err)
-		}
-	}
-	w.close(before)
-	return nil
+	return w.members(all)
+}
+
+// entry is a value of a map and how it is written.
+type entry struct {
+	plan  *plan
+	value place
 }
 
 // nameOf makes a member's name of a map's key.

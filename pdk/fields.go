@@ -173,8 +173,8 @@ func zeroOf(t reflect.Type) func(place) bool {
 
 // visible leaves of all members of one name the one that counts, in the order of the fields.
 func visible(all []field) []field {
-	slices.SortFunc(all, func(a, b field) int {
-		return cmp.Or(strings.Compare(a.name, b.name), rank(a, b), slices.Compare(a.index, b.index))
+	order(all, func(a, b *field) bool {
+		return cmp.Or(strings.Compare(a.name, b.name), rank(a, b), slices.Compare(a.index, b.index)) < 0
 	})
 	var left []field
 	for i := 0; i < len(all); {
@@ -182,17 +182,26 @@ func visible(all []field) []field {
 		for same < len(all) && all[same].name == all[i].name {
 			same++
 		}
-		if same == i+1 || rank(all[i], all[i+1]) != 0 {
+		if same == i+1 || rank(&all[i], &all[i+1]) != 0 {
 			left = append(left, all[i])
 		}
 		i = same
 	}
-	slices.SortFunc(left, func(a, b field) int { return slices.Compare(a.index, b.index) })
+	order(left, func(a, b *field) bool { return slices.Compare(a.index, b.index) < 0 })
 	return left
 }
 
+// order sorts by insertion, which is enough for the fields of a struct and less code than package slices.
+func order(all []field, before func(a, b *field) bool) {
+	for i := range all {
+		for j := i; j > 0 && before(&all[j], &all[j-1]); j-- {
+			all[j], all[j-1] = all[j-1], all[j]
+		}
+	}
+}
+
 // rank compares two members of a name: the nearer first, then the one with a tag.
-func rank(a, b field) int {
+func rank(a, b *field) int {
 	switch c := cmp.Compare(len(a.index), len(b.index)); {
 	case c != 0 || a.tagged == b.tagged:
 		return c

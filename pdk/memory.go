@@ -13,12 +13,26 @@ import (
 //   - Memory that may hold pointers is allocated by reflect with its type, so that the collector knows
 //     what is in it.
 //   - A value is read and written with its own width and kind; a named type has the layout of its kind.
+//   - An interface is two words: the address of its type's description, which is told apart from others
+//     and nothing else, and the pointer that it holds if it holds one.
 //   - A text that is made of bytes without a copy is made only of bytes that nobody writes again.
 //
 // The tests run under -race and -gcflags=all=-d=checkptr too.
 
 // place is where a value lies.
 type place = unsafe.Pointer
+
+// words are those of an interface that has no methods.
+type words struct{ typ, value place }
+
+// typeOf tells the type of what an interface holds; nil for nil.
+func typeOf(v any) place { return (*words)(unsafe.Pointer(&v)).typ }
+
+// pointerIn is the pointer that an interface holds.
+func pointerIn(v any) place { return (*words)(unsafe.Pointer(&v)).value }
+
+// slotOf spreads types over so many slots.
+func slotOf(typ place, slots uintptr) uintptr { return (uintptr(typ) >> 5) % slots }
 
 // placeOf is what a pointer points at.
 func placeOf(pointer reflect.Value) place { return pointer.UnsafePointer() }

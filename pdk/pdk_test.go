@@ -57,7 +57,7 @@ func host(status uint64, body string, asked *int) func(request, response []byte)
 }
 
 func TestAsk(t *testing.T) {
-	long := strings.Repeat("x", 3*len(response))
+	long := strings.Repeat("x", 3*someRoom)
 	cases := []struct {
 		rule, body string
 		status     uint64

@@ -3,6 +3,7 @@ package pdk
 import (
 	"reflect"
 	"sync"
+	"sync/atomic"
 )
 
 // plan is how the values of one type are read and written. It is made once for each type, by reflect.
@@ -15,6 +16,7 @@ type plan struct {
 	fields  []field // of a struct
 	byName  map[string]int
 	methods methods
+	of      place // what typeOf gives for a value of it
 }
 
 // kind is a row of what the reader and the writer tell apart.
@@ -73,12 +75,27 @@ func planOf(t reflect.Type) *plan {
 	return planned(t)
 }
 
+// recent has plans by the type of what an interface held, where they are found in less time.
+var recent [64]atomic.Pointer[plan]
+
+// planFor gives the plan of what an interface holds, which is not nil.
+func planFor(v any) *plan {
+	of := typeOf(v)
+	slot := &recent[slotOf(of, uintptr(len(recent)))]
+	if p := slot.Load(); p != nil && p.of == of {
+		return p
+	}
+	p := planOf(reflect.TypeOf(v))
+	slot.Store(p)
+	return p
+}
+
 // planned gives the plan of a type. It is kept before it is whole, for types that hold themselves.
 func planned(t reflect.Type) *plan {
 	if p := plans[t]; p != nil {
 		return p
 	}
-	p := &plan{typ: t, size: t.Size(), kind: kindOf(t)}
+	p := &plan{typ: t, size: t.Size(), kind: kindOf(t), of: typeOf(reflect.Zero(t).Interface())}
 	plans[t] = p
 	if p.kind != kindNumber && p.kind != kindRow {
 		p.methods = methodsOf(t)

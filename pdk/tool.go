@@ -73,7 +73,7 @@ type progressRequest struct {
 func serve() (code int32) {
 	defer func() {
 		if r := recover(); r != nil {
-			code = fail("panic: " + words(r))
+			code = fail("panic: " + saying(r))
 		}
 	}()
 	if tool == nil {
@@ -105,8 +105,8 @@ func fail(text string) int32 {
 	return 1
 }
 
-// words are what a panic says.
-func words(v any) (text string) {
+// saying is what a panic says.
+func saying(v any) (text string) {
 	defer func() {
 		if recover() != nil {
 			text = "a value that cannot say what it is"
