@@ -14,6 +14,8 @@ func (d *reader) mapInto(p *plan, at place, c byte) error {
 		return d.anys(anysAt(at))
 	case p.kind == kindStrings:
 		return d.strings(stringsAt(at))
+	case !p.keys.read:
+		return failed("a map with keys of type " + p.typ.Key().String() + " cannot be read from JSON: give them a method UnmarshalText")
 	}
 	m := valueAt(p.typ, at)
 	if m.IsNil() {

@@ -72,6 +72,9 @@ func (w *writer) close(before byte) {
 
 // mapped writes a map of any other type.
 func (w *writer) mapped(p *plan, m reflect.Value) error {
+	if !p.keys.written {
+		return failed("a map with keys of type " + p.typ.Key().String() + " cannot be written as JSON: give them a method MarshalText")
+	}
 	if m.IsNil() {
 		w.add("null")
 		return nil
@@ -107,14 +110,10 @@ func nameOf(key reflect.Value) (string, error) {
 		text, err := w.MarshalText()
 		return string(text), err
 	}
-	switch kindOf(key.Type()) {
-	case kindInt:
+	if key.CanInt() {
 		return strconv.FormatInt(key.Int(), 10), nil
-	case kindUint:
-		return strconv.FormatUint(key.Uint(), 10), nil
-	default:
-		return "", failed("a map with keys of type " + key.Type().String() + " cannot be written as JSON: give them a method MarshalText")
 	}
+	return strconv.FormatUint(key.Uint(), 10), nil
 }
 
 // byMethod lets a value write itself, if it has a method for that. JSON that it gives is checked, and

@@ -16,6 +16,7 @@ type plan struct {
 	fields  []field // of a struct
 	byName  map[string]int
 	methods methods
+	keys    keys  // of a map
 	of      place // what typeOf gives for a value of it
 }
 
@@ -54,6 +55,19 @@ const (
 	pointerJSON                     // *T has MarshalJSON
 	pointerText                     // *T has MarshalText
 )
+
+// keys says what can be done with the keys of a map.
+type keys struct{ read, written bool }
+
+// keysOf looks at the type of a map's keys: texts, integers, and what is read or written as text.
+func keysOf(t reflect.Type) keys {
+	switch kindOf(t) {
+	case kindString, kindNumber, kindInt, kindUint:
+		return keys{true, true}
+	default:
+		return keys{reflect.PointerTo(t).Implements(reflect.TypeFor[textReader]()), t.Implements(reflect.TypeFor[textWriter]())}
+	}
+}
 
 type (
 	jsonReader interface{ UnmarshalJSON([]byte) error }
@@ -113,6 +127,9 @@ func planned(t reflect.Type) *plan {
 	}
 	if p.kind == kindArray {
 		p.length = t.Len()
+	}
+	if p.kind == kindMap {
+		p.keys = keysOf(t.Key())
 	}
 	return p
 }
