@@ -7,9 +7,21 @@ import (
 )
 
 // Unmarshal fills what v points at from one JSON text, as encoding/json does; the package's comment
-// has what differs.
+// has what differs. A text that is no JSON fills nothing.
 func Unmarshal(text []byte, v any) error {
+	if err := check(text); err != nil {
+		return err
+	}
 	return (&reader{b: text}).fill(v)
+}
+
+// check reads a text for nothing else than to know that it is JSON.
+func check(text []byte) error {
+	d := reader{b: text}
+	if err := d.skip(); err != nil {
+		return err
+	}
+	return d.end()
 }
 
 // unmarshal is Unmarshal of bytes that nobody writes again.

@@ -159,11 +159,7 @@ func (w *writer) written(v jsonWriter) error {
 
 // compact adds checked JSON without white space between its parts.
 func (w *writer) compact(raw []byte) error {
-	d := reader{b: raw, depth: w.depth}
-	if err := d.skip(); err != nil {
-		return err
-	}
-	if err := d.end(); err != nil {
+	if err := check(raw); err != nil {
 		return err
 	}
 	w.b = appendCompact(w.b, raw)

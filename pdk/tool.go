@@ -12,14 +12,15 @@ var (
 // Tool names the function of this plugin. Call it once, in init. The arguments are decoded into A by
 // Unmarshal; a number that lands in an any is a Number, so that its digits survive, and one that the
 // contract calls an integer fits an int of its range: the host lets no 2.0 through. The returned value
-// is encoded by Marshal and is the result.
-func Tool[A any](f func(Call, A) (any, error)) {
+// is encoded by Marshal and is the result; where its type R is a struct and not any, how it is written
+// is found out while the module is loaded, and not in each call.
+func Tool[A, R any](f func(Call, A) (R, error)) {
 	if tool != nil {
 		panic("pdk.Tool is called twice: a plugin is one tool")
 	}
 	ready = func() {
-		var arguments A
-		_ = decodeKept([]byte("{}"), &arguments) // A may want more than that
+		decodeNothing(new(A))
+		encodeNothing(new(R))
 	}
 	tool = func(c Call) (any, error) {
 		raw, err := ask("toolhost.arguments", hostArguments, nil)
