@@ -110,9 +110,9 @@ type options struct {
 	R    []byte            `json:"r,omitempty"`
 	S    [2]int            `json:"s,omitzero"`
 	Dash int               `json:"-"`
-	Real int               `json:"-,"`
+	Real int               `json:"-,"` //nolint:staticcheck // what encoding/json makes of such tags is held too
 	Odd  int               `json:"a/b.c d"`
-	Bad  int               `json:"a\"b"`
+	Bad  int               `json:"a\"b"` //nolint:staticcheck // as above
 	T    zeroer            `json:"t,omitzero"`
 }
 
@@ -129,7 +129,7 @@ type quotes struct {
 	Text   string      `json:"text,string"`
 	Point  *int        `json:"point,string"`
 	Digits json.Number `json:"digits,string"`
-	List   []int       `json:"list,string"` // means nothing there
+	List   []int       `json:"list,string"` //nolint:staticcheck // it means nothing there
 	Empty  *string     `json:"empty,omitempty,string"`
 }
 
@@ -221,7 +221,7 @@ func (u upper) MarshalText() ([]byte, error) { return []byte(strings.ToUpper(str
 
 func (u *upper) UnmarshalText(b []byte) error {
 	if strings.Contains(string(b), "!") {
-		return errors.New("no !")
+		return errors.New("an exclamation mark")
 	}
 	*u = upper(strings.ToLower(string(b)))
 	return nil
