@@ -84,7 +84,10 @@ func (w *writer) value(p *plan, at place, addressable bool) error {
 		}
 	}
 	switch p.kind {
-	case kindBool, kindInt, kindUint, kindFloat, kindString, kindNumber:
+	case kindString:
+		w.b = appendString(w.b, *stringAt(at))
+		return nil
+	case kindBool, kindInt, kindUint, kindFloat, kindNumber:
 		return w.scalar(p, at)
 	case kindRow:
 		w.row(*rowAt(at))
@@ -183,13 +186,25 @@ func (w *writer) object(p *plan, at place, addressable bool) error {
 	before := byte('{')
 	for i := range p.fields {
 		f := &p.fields[i]
-		value, addressable, there := f.find(at, addressable)
-		if !there || f.leftOut(value) {
+		value, addressable := inside(at, f.offset), addressable
+		if f.hops != nil {
+			if value = f.find(at); value == nil {
+				continue
+			}
+			addressable = true
+		}
+		if f.optional && f.leftOut(value) {
 			continue
 		}
 		w.b = append(append(w.b, before), f.prefix...)
 		before = ','
-		if err := w.field(f, value, addressable); err != nil {
+		var err error
+		if f.quoted {
+			err = w.quoted(f.plan, value, addressable)
+		} else {
+			err = w.value(f.plan, value, addressable)
+		}
+		if err != nil {
 			return because("field "+f.name, err)
 		}
 	}
@@ -200,15 +215,14 @@ func (w *writer) object(p *plan, at place, addressable bool) error {
 	return nil
 }
 
-// find gives where a field's value lies; it is not there if an embedded pointer on the way is nil.
-func (f *field) find(at place, addressable bool) (value place, addressed, there bool) {
+// find gives where a field's value lies behind embedded pointers, or nil if one of them is nil.
+func (f *field) find(at place) place {
 	for _, h := range f.hops {
 		if at = target(inside(at, h.offset)); at == nil {
-			return nil, false, false
+			return nil
 		}
-		addressable = true
 	}
-	return inside(at, f.offset), addressable, true
+	return inside(at, f.offset)
 }
 
 func (f *field) leftOut(at place) bool {
@@ -234,11 +248,8 @@ func (p *plan) empty(at place) bool {
 	}
 }
 
-func (w *writer) field(f *field, at place, addressable bool) error {
-	p := f.plan
-	if !f.quoted {
-		return w.value(p, at, addressable)
-	}
+// quoted writes a value into a string, for the option string; what a method writes stays as it is.
+func (w *writer) quoted(p *plan, at place, addressable bool) error {
 	if p.kind == kindPointer {
 		if at = target(at); at == nil {
 			w.add("null")
@@ -246,11 +257,6 @@ func (w *writer) field(f *field, at place, addressable bool) error {
 		}
 		p, addressable = p.elem, true
 	}
-	return w.quoted(p, at, addressable)
-}
-
-// quoted writes a value into a string, for the option string; what a method writes stays as it is.
-func (w *writer) quoted(p *plan, at place, addressable bool) error {
 	if done, err := w.byMethod(p, at, addressable); done {
 		return err
 	}

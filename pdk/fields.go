@@ -15,6 +15,7 @@ type field struct {
 	hops      []hop   // the embedded pointers on the way
 	offset    uintptr // from the struct, or from where the last hop leads
 	plan      *plan
+	optional  bool // it may be left out
 	omitEmpty bool
 	isZero    func(place) bool // where it is left out if zero, else nil
 	quoted    bool             // the value stands in a string
@@ -97,6 +98,7 @@ func (l level) fields() (own []field, embedded []level) {
 		if slices.Contains(options, "omitzero") {
 			f.isZero = zeroOf(sf.Type)
 		}
+		f.optional = f.omitEmpty || f.isZero != nil
 		own = append(own, f)
 	}
 	return own, embedded

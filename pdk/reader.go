@@ -117,16 +117,19 @@ func (d *reader) text() (string, error) {
 
 // token reads a string and gives what stands between its quotes. It is plain if that is what it means.
 func (d *reader) token() (raw []byte, plain bool, err error) {
-	b, i := d.b, d.i+1
-	begin := i
-	for i < len(b) && ordinary[b[i]] {
-		i++
+	begin := d.i + 1
+	rest := d.b[begin:]
+	for i, c := range rest {
+		if ordinary[c] {
+			continue
+		}
+		if c == '"' {
+			d.i = begin + i + 1
+			return rest[:i], true, nil
+		}
+		return d.tokenOn(begin, begin+i)
 	}
-	if i < len(b) && b[i] == '"' {
-		d.i = i + 1
-		return b[begin:i], true, nil
-	}
-	return d.tokenOn(begin, i)
+	return d.tokenOn(begin, len(d.b))
 }
 
 // ordinary are the ASCII characters that stand for themselves in a string.
@@ -142,6 +145,8 @@ func (d *reader) tokenOn(begin, i int) (raw []byte, plain bool, err error) {
 	escaped := false
 	for i < len(d.b) {
 		switch c := d.b[i]; {
+		case ordinary[c]:
+			i++
 		case c == '"':
 			d.i = i + 1
 			raw = d.b[begin:i]
@@ -206,20 +211,23 @@ func hex4(b []byte) (r rune, ok bool) {
 // surrogate pair, becomes U+FFFD.
 func unquote(raw []byte) []byte {
 	out := make([]byte, 0, len(raw)+2*utf8.UTFMax)
-	for i := 0; i < len(raw); {
-		switch c := raw[i]; {
-		case c == '\\':
-			r, n := unescape(raw[i+1:])
-			out = utf8.AppendRune(out, r)
-			i += 1 + n
-		case c < utf8.RuneSelf:
-			out = append(out, c)
+	for len(raw) > 0 {
+		i := 0
+		for i < len(raw) && ordinary[raw[i]] {
 			i++
-		default:
-			r, n := utf8.DecodeRune(raw[i:])
-			out = utf8.AppendRune(out, r)
-			i += n
 		}
+		out, raw = append(out, raw[:i]...), raw[i:]
+		if len(raw) == 0 {
+			break
+		}
+		var r rune
+		if raw[0] == '\\' {
+			r, i = unescape(raw[1:])
+			i++
+		} else {
+			r, i = utf8.DecodeRune(raw)
+		}
+		out, raw = utf8.AppendRune(out, r), raw[i:]
 	}
 	return out
 }

@@ -12,9 +12,12 @@ type Records struct{ name string }
 // Get gives the row with this key: the named columns, or with none named all that may leave.
 // ErrNotAvailable if there is no such row within reach.
 func (r Records) Get(key string, columns ...string) (Row, error) {
-	var answer getAnswer
-	err := exchange("records.get", hostRecordsGet, &getRequest{r.name, key, columns}, &answer)
-	return answer.Row, err
+	x := struct { // in one piece of the heap
+		getRequest
+		getAnswer
+	}{getRequest: getRequest{r.name, key, columns}}
+	err := exchange("records.get", hostRecordsGet, &x.getRequest, &x.getAnswer)
+	return x.Row, err
 }
 
 type getRequest struct {
