@@ -117,11 +117,11 @@ func folds(text []byte, v any) bool {
 			return false
 		}
 		name, ok := token.(string)
-		if !ok || names[name] {
+		if !ok {
 			continue
 		}
 		for known := range names {
-			if strings.EqualFold(name, known) {
+			if name != known && strings.EqualFold(name, known) {
 				return true
 			}
 		}
