@@ -65,7 +65,7 @@ func TestErrorsSayWhereAndWhatToDo(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"type", Unmarshal([]byte(`{"Struct":{"A":"x"}}`), new(holders)), "field Struct: field A: a string at byte 15 does not fit int"},
+		{"type", Unmarshal([]byte(`{"Struct":{"P":"x"}}`), new(holders)), "field Struct: field P: a string at byte 15 does not fit int"},
 		{"element", Unmarshal([]byte(`[1,300]`), new([]uint8)), "element 1: the number 300 at byte 3 does not fit uint8"},
 		{"member", Unmarshal([]byte(`{"a":1.5}`), new(map[string]int)), "member a: the number 1.5 at byte 5 does not fit int"},
 		{"end", Unmarshal([]byte(`{"a":`), new(any)), "expected a number at byte 5, found the end"},

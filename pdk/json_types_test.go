@@ -67,7 +67,7 @@ type holders struct {
 	Pointers []*small
 	Any      any
 	Anys     []any
-	Struct   struct{ A, B int }
+	Struct   struct{ P, Q int }
 }
 
 type small struct {
@@ -116,9 +116,9 @@ type options struct {
 	T    zeroer            `json:"t,omitzero"`
 }
 
-type picky struct{ N int }
+type picky struct{ Num int }
 
-func (p *picky) IsZero() bool { return p.N == 7 }
+func (p *picky) IsZero() bool { return p.Num == 7 }
 
 type quotes struct {
 	Int    int         `json:"int,string"`
