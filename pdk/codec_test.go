@@ -158,6 +158,9 @@ func TestRequestsWithinRequests(t *testing.T) {
 	note := func(to *string) func(request, response []byte) uint64 {
 		return func(request, _ []byte) uint64 { *to = string(request); return statusOK }
 	}
+	if _, err := tell("toolhost.log", note(&inner), strings.Repeat("x", 500)); err != nil { // leaves a buffer to share
+		t.Fatal(err)
+	}
 	v := asking(func() { _, _ = tell("toolhost.log", note(&inner), strings.Repeat("y", 100)) })
 	if _, err := tell("toolhost.result", note(&outer), map[string]any{"a": "x", "b": v, "c": "z"}); err != nil {
 		t.Fatal(err)
