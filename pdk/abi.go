@@ -110,16 +110,16 @@ var (
 
 func takeSpare() []byte {
 	spareLock.Lock()
-	defer spareLock.Unlock()
 	b := spare[:0]
 	spare = nil
+	spareLock.Unlock()
 	return b
 }
 
 func giveSpare(b []byte) {
 	spareLock.Lock()
-	defer spareLock.Unlock()
 	spare = b
+	spareLock.Unlock()
 }
 
 // tell puts a request to the host as JSON and gives its response.

@@ -34,7 +34,7 @@
 //   - What a field with the option string holds must be JSON: "01" and "0x10" are no numbers.
 //   - Arrays and objects lie at most 1000 deep inside each other, in both directions, so that a value that
 //     holds itself is an error.
-//   - An interface with methods is written as what it holds; its own MarshalText counts, as there.
+//   - A struct type without a name is read by the methods of what is embedded in it wherever it stands.
 //   - A name that stands twice in one object fills twice, as there; Row.Text gives the first.
 //   - Errors are of no type of their own: they say where, what, and what to do.
 //
