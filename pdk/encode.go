@@ -186,16 +186,11 @@ func (w *writer) object(p *plan, at place, addressable bool) error {
 	before := byte('{')
 	for i := range p.fields {
 		f := &p.fields[i]
-		value, addressable := inside(at, f.offset), addressable
-		if f.hops != nil {
-			if value = f.find(at); value == nil {
-				continue
-			}
-			addressable = true
-		}
-		if f.optional && f.leftOut(value) {
+		value := f.find(at)
+		if value == nil || f.optional && f.leftOut(value) {
 			continue
 		}
+		addressable := addressable || f.hops != nil
 		w.b = append(append(w.b, before), f.prefix...)
 		before = ','
 		var err error
@@ -208,10 +203,7 @@ func (w *writer) object(p *plan, at place, addressable bool) error {
 			return because("field "+f.name, err)
 		}
 	}
-	if before == '{' {
-		w.add("{")
-	}
-	w.add("}")
+	w.close(before)
 	return nil
 }
 
