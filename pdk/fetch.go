@@ -14,7 +14,7 @@ func (f Fetch) Get(url string) (Response, error) { return f.Send(Request{URL: ur
 // answer came; why it did not come stands in the record alone. An answer of any status is no error.
 func (f Fetch) Send(r Request) (Response, error) {
 	var answer fetchAnswer
-	if err := exchange("fetch.send", hostFetchSend, fetchRequest{f.name, r}, &answer); err != nil {
+	if err := exchange("fetch.send", hostFetchSend, &fetchRequest{f.name, r}, &answer); err != nil {
 		return Response{}, err
 	}
 	return answer.response()

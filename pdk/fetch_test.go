@@ -21,7 +21,7 @@ func TestFetchRequestsAreWhatTheABISays(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.rule, func(t *testing.T) {
-			if got, err := encode(fetchRequest{"carrier", c.request}); err != nil || string(got) != c.want {
+			if got, err := Marshal(fetchRequest{"carrier", c.request}); err != nil || string(got) != c.want {
 				t.Errorf("%s %v", got, err)
 			}
 		})

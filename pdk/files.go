@@ -1,10 +1,6 @@
 package pdk
 
-import (
-	"errors"
-	"fmt"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // Files names a files capability by its name in the config, such as "ticket_files". It reaches the
 // files of the session's own folder and no others.
@@ -17,7 +13,7 @@ type Files struct{ name string }
 // within reach, whatever the reason.
 func (f Files) Read(path string) (Content, error) {
 	var answer carried
-	if err := exchange("files.read", hostFilesRead, fileRequest{f.name, path}, &answer); err != nil {
+	if err := exchange("files.read", hostFilesRead, &fileRequest{f.name, path}, &answer); err != nil {
 		return Content{}, err
 	}
 	return answer.content("files.read")
@@ -27,7 +23,7 @@ func (f Files) Read(path string) (Content, error) {
 // such folder within reach, whatever the reason.
 func (f Files) List(folder string) (Folder, error) {
 	var answer Folder
-	err := exchange("files.list", hostFilesList, folderRequest{f.name, folder}, &answer)
+	err := exchange("files.list", hostFilesList, &folderRequest{f.name, folder}, &answer)
 	return answer, err
 }
 
@@ -74,7 +70,7 @@ type carried struct {
 	Base64 []byte  `json:"base64"`
 }
 
-var errNoContent = errors.New("neither text nor base64")
+var errNoContent = failed("neither text nor base64")
 
 func (c carried) content(name string) (Content, error) {
 	switch {
@@ -83,6 +79,6 @@ func (c carried) content(name string) (Content, error) {
 	case c.Base64 != nil:
 		return Content{c.Base64}, nil
 	default:
-		return Content{}, fmt.Errorf("%s: decode the response: %w", name, errNoContent)
+		return Content{}, because(name+": decode the response", errNoContent)
 	}
 }

@@ -20,7 +20,7 @@ func TestFileRequestsAreWhatTheABISays(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.rule, func(t *testing.T) {
-			if got, err := encode(c.request); err != nil || string(got) != c.want {
+			if got, err := Marshal(c.request); err != nil || string(got) != c.want {
 				t.Errorf("%s %v", got, err)
 			}
 		})

@@ -81,3 +81,6 @@ func size(b []byte) uint32 { return uint32(len(b)) }
 
 //go:wasmexport run
 func run() int32 { return serve() }
+
+//go:wasmexport warm_up
+func warm() { warmUp() }

@@ -10,12 +10,7 @@ type Outbox struct{ name string }
 // and what was approved, and writes it once the call has ended well: the plugin chooses nothing. A second one is
 // ErrDenied. A tool that writes and does not ask fails.
 func (o Outbox) Append() error {
-	request, err := encode(outboxRequest{o.name})
-	if err != nil {
-		return err
-	}
-	_, err = ask("outbox.append", hostOutboxAppend, request)
-	return err
+	return exchange("outbox.append", hostOutboxAppend, &outboxRequest{o.name}, nil)
 }
 
 type outboxRequest struct {

@@ -13,7 +13,7 @@ func TestRowKeepsItsBytes(t *testing.T) {
 	if err := json.Unmarshal([]byte(raw), &row); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := encode(map[string]any{"order": row}); err != nil || string(got) != `{"order":`+raw+`}` {
+	if got, err := Marshal(map[string]any{"order": row}); err != nil || string(got) != `{"order":`+raw+`}` {
 		t.Errorf("%s %v", got, err)
 	}
 	for column, want := range map[string]string{"total": "216.00", "id": "9007199254740993", "note": "<&>", "gone": "", "absent": ""} {
@@ -22,10 +22,10 @@ func TestRowKeepsItsBytes(t *testing.T) {
 		}
 	}
 	var columns map[string]any
-	if err := row.Decode(&columns); err != nil || columns["id"] != json.Number("9007199254740993") {
+	if err := row.Decode(&columns); err != nil || columns["id"] != Number("9007199254740993") {
 		t.Errorf("%v %v", columns, err)
 	}
-	if got, err := encode(Row{}); err != nil || string(got) != "null" {
+	if got, err := Marshal(Row{}); err != nil || string(got) != "null" {
 		t.Errorf("the zero Row is %s, %v", got, err)
 	}
 }
@@ -39,7 +39,7 @@ func TestRequestsAreWhatTheABISays(t *testing.T) {
 	}
 	want := `{"columns":["order_id"],"where":[{"column":"status","is":"shipped"},{"column":"ordered_on","at_least":"2026-09-15"},` +
 		`{"column":"total","at_most":0},{"column":"delivered_on","is":null}],"order":[{"column":"ordered_on","descending":true},{"column":"order_id"}],"limit":20}`
-	if got, err := encode(q); err != nil || string(got) != want {
+	if got, err := Marshal(q); err != nil || string(got) != want {
 		t.Errorf("%s %v", got, err)
 	}
 }
@@ -57,7 +57,7 @@ func host(status uint64, body string, asked *int) func(request, response []byte)
 }
 
 func TestAsk(t *testing.T) {
-	long := strings.Repeat("x", 3*len(response))
+	long := strings.Repeat("x", 3*someRoom)
 	cases := []struct {
 		rule, body string
 		status     uint64

@@ -1,10 +1,6 @@
 package pdk
 
-import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-)
+import "slices"
 
 // Records names a records capability by its name in the config, such as "orders". What it gives is
 // narrowed by the capability's scope and by the grant; a plugin cannot widen it.
@@ -16,16 +12,22 @@ type Records struct{ name string }
 // Get gives the row with this key: the named columns, or with none named all that may leave.
 // ErrNotAvailable if there is no such row within reach.
 func (r Records) Get(key string, columns ...string) (Row, error) {
-	var answer struct {
-		Row Row `json:"row"`
-	}
-	request := struct {
-		From    string   `json:"from"`
-		Key     string   `json:"key"`
-		Columns []string `json:"columns,omitempty"`
-	}{r.name, key, columns}
-	err := exchange("records.get", hostRecordsGet, request, &answer)
-	return answer.Row, err
+	x := struct { // in one piece of the heap
+		getRequest
+		getAnswer
+	}{getRequest: getRequest{r.name, key, columns}}
+	err := exchange("records.get", hostRecordsGet, &x.getRequest, &x.getAnswer)
+	return x.Row, err
+}
+
+type getRequest struct {
+	From    string   `json:"from"`
+	Key     string   `json:"key"`
+	Columns []string `json:"columns,omitempty"`
+}
+
+type getAnswer struct {
+	Row Row `json:"row"`
 }
 
 // Query chooses rows. Its zero value asks for all rows and columns within reach, up to the host's limit.
@@ -39,12 +41,13 @@ type Query struct {
 // List gives the rows that a query chooses.
 func (r Records) List(q Query) (Rows, error) {
 	var rows Rows
-	request := struct {
-		From string `json:"from"`
-		Query
-	}{r.name, q}
-	err := exchange("records.list", hostRecordsList, request, &rows)
+	err := exchange("records.list", hostRecordsList, &listRequest{r.name, q}, &rows)
 	return rows, err
+}
+
+type listRequest struct {
+	From string `json:"from"`
+	Query
 }
 
 // Search chooses rows by words.
@@ -60,15 +63,16 @@ type Search struct {
 // Search gives the rows in which all the words occur.
 func (r Records) Search(s Search) (Rows, error) {
 	var rows Rows
-	request := struct {
-		From string `json:"from"`
-		Search
-	}{r.name, s}
-	err := exchange("records.search", hostRecordsSearch, request, &rows)
+	err := exchange("records.search", hostRecordsSearch, &searchRequest{r.name, s}, &rows)
 	return rows, err
 }
 
-// Condition compares one column with a value: a string, a number, a bool or a json.Number.
+type searchRequest struct {
+	From string `json:"from"`
+	Search
+}
+
+// Condition compares one column with a value: a string, a number, a bool or a Number.
 type Condition struct {
 	Column  string `json:"column"`
 	Is      any    `json:"is,omitempty"`
@@ -79,7 +83,7 @@ type Condition struct {
 // Is asks that a column equals a value; nil is NULL.
 func Is(column string, value any) Condition {
 	if value == nil {
-		value = json.RawMessage("null") // an empty interface would be left out
+		value = Row{} // is null; an empty interface would be left out
 	}
 	return Condition{Column: column, Is: value}
 }
@@ -106,26 +110,38 @@ type Rows struct {
 // columns survive when a tool returns it.
 type Row struct{ raw []byte }
 
-// MarshalJSON gives the row as it came. A Row that was never filled is null.
+// MarshalJSON gives a copy of the row as it came. A Row that was never filled is null.
 func (r Row) MarshalJSON() ([]byte, error) {
 	if len(r.raw) == 0 {
 		return []byte("null"), nil
 	}
-	return r.raw, nil
+	return slices.Clone(r.raw), nil
 }
 
 // UnmarshalJSON keeps a copy of the bytes.
-func (r *Row) UnmarshalJSON(b []byte) error {
-	r.raw = bytes.Clone(b)
+func (r *Row) UnmarshalJSON(b []byte) error { return Unmarshal(b, r) }
+
+// row keeps the bytes of the next value, without white space between its parts.
+func (d *reader) row(r *Row) error {
+	d.peek()
+	d.space = false
+	raw, err := d.raw()
+	switch {
+	case err != nil:
+		return err
+	case d.space:
+		raw = appendCompact(nil, raw)
+	case !d.kept:
+		raw = slices.Clone(raw)
+	}
+	r.raw = raw
 	return nil
 }
 
-// Decode fills v as json.Unmarshal does, with json.Number for a number that lands in an any.
+// Decode fills v as Unmarshal does.
 func (r Row) Decode(v any) error {
-	d := json.NewDecoder(bytes.NewReader(r.raw))
-	d.UseNumber()
-	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("decode a row: %w", err)
+	if err := decodeKept(r.raw, v); err != nil {
+		return because("decode a row", err)
 	}
 	return nil
 }
@@ -133,30 +149,39 @@ func (r Row) Decode(v any) error {
 // Text gives one column: a string's text, the JSON of anything else as it was written, and "" for
 // null or a column that is not there.
 func (r Row) Text(column string) string {
-	var columns map[string]json.RawMessage
-	if json.Unmarshal(r.raw, &columns) != nil {
+	d := reader{b: r.raw, kept: true}
+	if d.peek() != '{' {
 		return ""
 	}
-	raw := columns[column]
-	var text string
-	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &text) == nil {
-		return text
+	more, err := d.open('}')
+	for more && err == nil {
+		name, err := d.name()
+		if err != nil {
+			return ""
+		}
+		if string(name) == column {
+			return d.column()
+		}
+		if d.skip() != nil {
+			return ""
+		}
+		if more, err = d.more('}'); err != nil {
+			return ""
+		}
 	}
-	return string(raw)
+	return ""
 }
 
-// exchange asks with JSON and decodes the JSON of the answer.
-func exchange(name string, host func(request, response []byte) uint64, request, answer any) error {
-	body, err := encode(request)
-	if err != nil {
-		return fmt.Errorf("%s: encode the request: %w", name, err)
+// column reads a value as Text gives it.
+func (d *reader) column() string {
+	switch d.peek() {
+	case 'n':
+		return ""
+	case '"':
+		text, _ := d.text() // Row has read it before
+		return text
+	default:
+		raw, _ := d.raw()
+		return textOf(raw)
 	}
-	raw, err := ask(name, host, body)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(raw, answer); err != nil {
-		return fmt.Errorf("%s: decode the response: %w", name, err)
-	}
-	return nil
 }

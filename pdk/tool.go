@@ -1,22 +1,26 @@
 package pdk
 
-import (
-	"bytes"
-	"encoding/json"
-	"fmt"
+import "reflect"
+
+// tool is the plugin's one function, set by Tool before the host calls run, and ready makes all ready
+// for it without calling it. An instance serves one call at a time, so nothing here is shared.
+var (
+	tool  func(Call) (any, error)
+	ready func()
 )
 
-// tool is the plugin's one function, set by Tool before the host calls run. An instance serves one
-// call at a time, so nothing here is shared.
-var tool func(Call) (any, error)
-
 // Tool names the function of this plugin. Call it once, in init. The arguments are decoded into A by
-// encoding/json; a number that lands in an any is a json.Number, so that its digits survive, and one
-// that the contract calls an integer fits an int of its range: the host lets no 2.0 through. The
-// returned value is encoded by encoding/json and is the result.
-func Tool[A any](f func(Call, A) (any, error)) {
+// Unmarshal; a number that lands in an any is a Number, so that its digits survive, and one that the
+// contract calls an integer fits an int of its range: the host lets no 2.0 through. The returned value
+// is encoded by Marshal and is the result; where its type R is a struct and not any, how it is written
+// is found out while the module is loaded, and not in each call.
+func Tool[A, R any](f func(Call, A) (R, error)) {
 	if tool != nil {
 		panic("pdk.Tool is called twice: a plugin is one tool")
+	}
+	ready = func() {
+		decodeNothing(new(A))
+		encodeNothing(new(R))
 	}
 	tool = func(c Call) (any, error) {
 		raw, err := ask("toolhost.arguments", hostArguments, nil)
@@ -24,10 +28,8 @@ func Tool[A any](f func(Call, A) (any, error)) {
 			return nil, err
 		}
 		var arguments A
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.UseNumber()
-		if err := d.Decode(&arguments); err != nil {
-			return nil, fmt.Errorf("decode the arguments: %w", err)
+		if err := decodeKept(raw, &arguments); err != nil {
+			return nil, because("decode the arguments", err)
 		}
 		return f(c, arguments)
 	}
@@ -49,24 +51,22 @@ const (
 
 // Log writes a line for the operator. What a call may log is bounded; the excess is dropped.
 func (Call) Log(level Level, message string) {
-	request, err := encode(struct {
-		Level   Level  `json:"level"`
-		Message string `json:"message"`
-	}{level, message})
-	if err == nil {
-		_, _ = ask("toolhost.log", hostLog, request) // a tool does not fail because its log does
-	}
+	_, _ = tell("toolhost.log", hostLog, &logRequest{level, message}) // a tool does not fail because its log does
+}
+
+type logRequest struct {
+	Level   Level  `json:"level"`
+	Message string `json:"message"`
 }
 
 // Progress says how far the call is: done of total, in any unit.
 func (Call) Progress(done, total float64) {
-	request, err := encode(struct {
-		Done  float64 `json:"done"`
-		Total float64 `json:"total"`
-	}{done, total})
-	if err == nil {
-		_, _ = ask("toolhost.progress", hostProgress, request)
-	}
+	_, _ = tell("toolhost.progress", hostProgress, &progressRequest{done, total})
+}
+
+type progressRequest struct {
+	Done  float64 `json:"done"`
+	Total float64 `json:"total"`
 }
 
 // serve is one call: 0 if the host has the result, 1 if it has the text of an error. A panic is
@@ -74,7 +74,7 @@ func (Call) Progress(done, total float64) {
 func serve() (code int32) {
 	defer func() {
 		if r := recover(); r != nil {
-			code = fail(fmt.Sprintf("panic: %v", r))
+			code = fail("panic: " + saying(r))
 		}
 	}()
 	if tool == nil {
@@ -84,14 +84,21 @@ func serve() (code int32) {
 	if err != nil {
 		return fail(err.Error())
 	}
-	body, err := encode(value)
-	if err != nil {
-		return fail("encode the result: " + err.Error())
-	}
-	if _, err := ask("toolhost.result", hostResult, body); err != nil {
+	if err := give(value); err != nil {
 		return fail(err.Error())
 	}
 	return 0
+}
+
+// give encodes the result and hands it to the host.
+func give(value any) error {
+	w := writer{b: takeSpare()}
+	if err := encodeTo(&w, value); err != nil {
+		return because("encode the result", err)
+	}
+	_, err := ask("toolhost.result", hostResult, w.b)
+	giveSpare(w.b)
+	return err
 }
 
 func fail(text string) int32 {
@@ -99,13 +106,25 @@ func fail(text string) int32 {
 	return 1
 }
 
-// encode is json.Marshal without its escapes of <, > and &, which are for web pages.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
+// saying is what a panic says.
+func saying(v any) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = "a value that cannot say what it is"
+		}
+	}()
+	switch v := v.(type) {
+	case error:
+		return v.Error()
+	case string:
+		return v
+	case interface{ String() string }:
+		return v.String()
+	default:
+		body, err := Marshal(v)
+		if err != nil {
+			return "a value of type " + reflect.TypeOf(v).String()
+		}
+		return string(body)
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -10,9 +10,9 @@ type result struct {
 func init() { pdk.Tool(annulerDemande) }
 
 // annulerDemande asks for the row that was approved; the host makes it.
-func annulerDemande(c pdk.Call, _ struct{}) (any, error) {
+func annulerDemande(c pdk.Call, _ struct{}) (result, error) {
 	if err := c.Outbox("annulations").Append(); err != nil {
-		return nil, err
+		return result{}, err
 	}
 	return result{"recorded"}, nil
 }

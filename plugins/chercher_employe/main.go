@@ -27,13 +27,13 @@ type result struct {
 
 func init() { pdk.Tool(chercherEmploye) }
 
-func chercherEmploye(c pdk.Call, a args) (any, error) {
+func chercherEmploye(c pdk.Call, a args) (result, error) {
 	var found struct {
 		Employes []employe `json:"employes"`
 	}
 	status, err := rh.Get(c, "/employes?nom="+url.QueryEscape(a.Nom), &found)
 	if err != nil {
-		return nil, err
+		return result{}, err
 	}
 	if status != rh.OK {
 		return result{Status: status, Employes: []employe{}}, nil

@@ -2,8 +2,6 @@
 package main
 
 import (
-	"encoding/json"
-
 	"github.com/toolhost/toolhost/pdk"
 	"github.com/toolhost/toolhost/plugins/internal/rh"
 )
@@ -14,8 +12,8 @@ type args struct {
 
 // A solde is in days. Half days are exact, as the digits stay as they came.
 type solde struct {
-	CP  *json.Number `json:"cp"` // null, which the contract refuses, if the service gave none
-	RTT *json.Number `json:"rtt"`
+	CP  *pdk.Number `json:"cp"` // null, which the contract refuses, if the service gave none
+	RTT *pdk.Number `json:"rtt"`
 }
 
 type result struct {
@@ -25,13 +23,13 @@ type result struct {
 
 func init() { pdk.Tool(consulterSolde) }
 
-func consulterSolde(c pdk.Call, a args) (any, error) {
+func consulterSolde(c pdk.Call, a args) (result, error) {
 	var found struct {
 		Solde solde `json:"solde"`
 	}
 	status, err := rh.Get(c, "/employes/"+a.EmployeID+"/solde", &found)
 	if err != nil {
-		return nil, err
+		return result{}, err
 	}
 	if status != rh.OK {
 		return result{Status: status}, nil

@@ -10,9 +10,9 @@ type result struct {
 func init() { pdk.Tool(createReturnLabel) }
 
 // createReturnLabel asks for the row that was approved; the host makes it.
-func createReturnLabel(c pdk.Call, _ struct{}) (any, error) {
+func createReturnLabel(c pdk.Call, _ struct{}) (result, error) {
 	if err := c.Outbox("new_labels").Append(); err != nil {
-		return nil, err
+		return result{}, err
 	}
 	return result{"recorded"}, nil
 }

@@ -10,9 +10,9 @@ type result struct {
 func init() { pdk.Tool(creerDemande) }
 
 // creerDemande asks for the row that was approved; the host makes it.
-func creerDemande(c pdk.Call, _ struct{}) (any, error) {
+func creerDemande(c pdk.Call, _ struct{}) (result, error) {
 	if err := c.Outbox("demandes").Append(); err != nil {
-		return nil, err
+		return result{}, err
 	}
 	return result{"recorded"}, nil
 }

@@ -25,10 +25,10 @@ type result struct {
 
 func init() { pdk.Tool(fetchURL) }
 
-func fetchURL(c pdk.Call, a args) (any, error) {
+func fetchURL(c pdk.Call, a args) (result, error) {
 	answer, err := c.Fetch("carrier").Get(a.URL)
 	if err != nil {
-		return nil, err
+		return result{}, err
 	}
 	kind, _ := pdk.Cut(answer.Headers["content-type"], mostType)
 	text, isText := answer.Body.Text()

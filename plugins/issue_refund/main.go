@@ -10,9 +10,9 @@ type result struct {
 func init() { pdk.Tool(issueRefund) }
 
 // issueRefund asks for the row that was approved; the host makes it.
-func issueRefund(c pdk.Call, _ struct{}) (any, error) {
+func issueRefund(c pdk.Call, _ struct{}) (result, error) {
 	if err := c.Outbox("refunds").Append(); err != nil {
-		return nil, err
+		return result{}, err
 	}
 	return result{"recorded"}, nil
 }

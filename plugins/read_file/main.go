@@ -2,7 +2,6 @@
 package main
 
 import (
-	"encoding/json"
 	"unicode/utf8"
 
 	"github.com/toolhost/toolhost/pdk"
@@ -29,14 +28,14 @@ type result struct {
 
 func init() { pdk.Tool(readFile) }
 
-func readFile(c pdk.Call, a args) (any, error) {
+func readFile(c pdk.Call, a args) (result, error) {
 	file, err := c.Files("ticket_files").Read(a.Path)
 	if err != nil {
-		return nil, err
+		return result{}, err
 	}
-	path, err := json.Marshal(a.Path) // the host writes it at most as long
+	path, err := pdk.Marshal(a.Path) // the host writes it at most as long
 	if err != nil {
-		return nil, err
+		return result{}, err
 	}
 	text, isText := file.Text()
 	text, cut := pdk.Cut(text, most-len(around)-utf8.RuneCount(path))

@@ -35,13 +35,13 @@ func init() { pdk.Tool(searchDocs) }
 
 // searchDocs asks once for each term and not once for all: the host finds rows
 // that hold every word it is given, and of a model's many words few occur.
-func searchDocs(c pdk.Call, a args) (any, error) {
+func searchDocs(c pdk.Call, a args) (result, error) {
 	documents, asked := c.Records("documents"), terms(a.Query)
 	held := map[string]int{}
 	for _, term := range asked {
 		ids, err := holding(documents, term)
 		if err != nil {
-			return nil, err
+			return result{}, err
 		}
 		for id := range ids {
 			held[id]++
@@ -55,7 +55,7 @@ func searchDocs(c pdk.Call, a args) (any, error) {
 			continue // taken away since it was found
 		}
 		if err != nil {
-			return nil, err
+			return result{}, err
 		}
 		title, _ := pdk.Cut(row.Text("title"), mostTitle)
 		text, cut := excerpt(row.Text("body"), asked)

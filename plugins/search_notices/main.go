@@ -27,7 +27,7 @@ type result struct {
 
 func init() { pdk.Tool(searchNotices) }
 
-func searchNotices(c pdk.Call, a args) (any, error) {
+func searchNotices(c pdk.Call, a args) (result, error) {
 	search := pdk.Search{
 		Words: a.Query,
 		In:    []string{"content"},
@@ -39,7 +39,7 @@ func searchNotices(c pdk.Call, a args) (any, error) {
 	}
 	found, err := c.Records("notices").Search(search)
 	if err != nil {
-		return nil, err
+		return result{}, err
 	}
 	r := result{Notices: make([]notice, len(found.Rows)), More: found.More} // none is [], not null
 	for i, row := range found.Rows {

@@ -10,9 +10,9 @@ type result struct {
 func init() { pdk.Tool(sendEmail) }
 
 // sendEmail asks for the row that was approved; the host makes it.
-func sendEmail(c pdk.Call, _ struct{}) (any, error) {
+func sendEmail(c pdk.Call, _ struct{}) (result, error) {
 	if err := c.Outbox("emails").Append(); err != nil {
-		return nil, err
+		return result{}, err
 	}
 	return result{"recorded"}, nil
 }

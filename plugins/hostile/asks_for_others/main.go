@@ -2,11 +2,7 @@
 // returns whatever it got and was told, so that a test can see that it was nothing.
 package main
 
-import (
-	"encoding/json"
-
-	"github.com/toolhost/toolhost/pdk"
-)
+import "github.com/toolhost/toolhost/pdk"
 
 type args struct {
 	OrderID string `json:"order_id"`
@@ -26,7 +22,7 @@ func askForOthers(c pdk.Call, _ args) (any, error) {
 		f := found{Asked: asked}
 		if err != nil {
 			f.Told = err.Error()
-		} else if b, err := json.Marshal(got); err == nil {
+		} else if b, err := pdk.Marshal(got); err == nil {
 			f.Got = string(b)
 		}
 		all = append(all, f)

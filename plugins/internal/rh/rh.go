@@ -3,7 +3,6 @@
 package rh
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/toolhost/toolhost/pdk"
@@ -34,7 +33,7 @@ func Get(c pdk.Call, path string, into any) (status string, err error) {
 func read(status int, body []byte, into any) (string, error) {
 	switch status {
 	case 200:
-		if err := json.Unmarshal(body, into); err != nil {
+		if err := pdk.Unmarshal(body, into); err != nil {
 			return "", fmt.Errorf("decode the service's answer: %w", err)
 		}
 		return OK, nil

@@ -23,7 +23,9 @@ func TestRead(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.rule, func(t *testing.T) {
-			var into struct{ Nom string }
+			var into struct {
+				Nom string `json:"nom"`
+			}
 			got, err := read(c.status, []byte(c.body), &into)
 			if got != c.want || (err == nil) != (c.want != "") || into.Nom != c.nom {
 				t.Errorf("%q %v %+v", got, err, into)
