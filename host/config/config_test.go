@@ -116,7 +116,7 @@ func TestGoodConfigIsReadWhole(t *testing.T) {
 			CheckpointEntries: 1000, CheckpointTime: time.Minute, KeepDays: 365, WarnFree: 1 << 30,
 			lines: keyLines{},
 		},
-		Limits:    limits,
+		Limits: limits, Instances: DefaultInstances(),
 		Session:   DefaultSession(),
 		Databases: []Database{{Place: at(1), Name: "desk", File: filepath.Join(dir, "var", "desk.db"), Shown: "sqlite:var/desk.db", Hash: hashOf("sqlite:var/desk.db"), lines: keyLines{"url": 2}}},
 		Directory: &Directory{
@@ -144,7 +144,7 @@ func TestGoodConfigIsReadWhole(t *testing.T) {
 				source: "No order {args.order_id} is available.",
 				parts:  []piece{{text: "No order "}, {ref: orderID}, {text: " is available."}},
 			},
-			Limits: lowered,
+			Limits: lowered, Instances: DefaultInstances().Each,
 			Grants: []Grant{{Place: at(24), Capability: "orders", Only: &orderID}},
 			lines:  keyLines{"plugin": 17, "effect": 18, "callers": 19, "not_available": 20, "limits": 21, "grants": 23},
 		}},
@@ -357,7 +357,7 @@ func TestOneFaultHasNoFollowers(t *testing.T) {
 
 func TestOneFaultIsSingular(t *testing.T) {
 	_, err := Parse("config.toml", []byte("tool = 1"), Options{})
-	want := `config.toml:1: tool: unknown key (did you mean "tools"?); known here: host, audit, limits, session, databases, directory, approvers, mail, capabilities, values, tools, replies
+	want := `config.toml:1: tool: unknown key (did you mean "tools"?); known here: host, audit, limits, instances, session, databases, directory, approvers, mail, capabilities, values, tools, replies
 1 fault; nothing was loaded`
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)

@@ -10,13 +10,10 @@ import (
 // Instances are what plugins are kept ready in. Every field is set: what the file leaves out has the value of
 // DefaultInstances. They decide how fast a call is and never what it may do.
 type Instances struct {
-	Place
 	Each     int           // of one tool, at once
 	Memory   int64         // bytes of those of all tools together
 	Idle     time.Duration // after so long without a call one is closed
 	FirstUse bool          // a tool is compiled by its first call, and not ahead of it
-
-	lines keyLines
 }
 
 // DefaultInstances gives those of a config that sets none.
@@ -38,7 +35,6 @@ func (s section) instances() Instances {
 	if !ok {
 		return i
 	}
-	i.Place, i.lines = of.place(), of.lines()
 	of.known([]string{"each", "memory", "idle", "prepare"})
 	if v, ok := of.integer("each", 1, maxEach); ok {
 		i.Each = v

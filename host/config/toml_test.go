@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-const knownTop = "; known here: host, audit, limits, session, databases, directory, approvers, mail, capabilities, values, tools, replies"
+const knownTop = "; known here: host, audit, limits, instances, session, databases, directory, approvers, mail, capabilities, values, tools, replies"
 
 func TestRefusedBytes(t *testing.T) {
 	cases := []struct {

@@ -40,7 +40,7 @@ type source struct {
 }
 
 // sections gives what is compiled. The bytes are those that were validated.
-func (f *source) sections(offer Offer) (*sections, error) {
+func (f source) sections(offer Offer) (*sections, error) {
 	if f.inspected != nil {
 		return f.inspected.read, nil
 	}
@@ -75,7 +75,7 @@ func (m *Module) Prepare(ctx context.Context) error {
 	if m.compiled.Load() != nil {
 		return nil
 	}
-	c, err := m.engine.codeOf(ctx, &m.source)
+	c, err := m.engine.codeOf(ctx, m.source)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (m *Module) Ahead(ctx context.Context, bounds Call) error {
 
 // codeOf gives the code of a module, and counts one that uses it. It is rewritten and compiled beside the caller, who waits
 // only so long.
-func (e *Engine) codeOf(ctx context.Context, from *source) (*compilation, error) {
+func (e *Engine) codeOf(ctx context.Context, from source) (*compilation, error) {
 	c := e.compilation(from.digest, func() (*machineCode, error) {
 		s, err := from.sections(e.offer)
 		if err != nil {

@@ -331,3 +331,25 @@ func TestAhead(t *testing.T) {
 	short.Time = 10 * time.Millisecond
 	wantStop(t, bad.Ahead(t.Context(), short), Deadline, "used up")
 }
+
+// TestCancelledWhileItIsCompiled: a caller that goes away meanwhile is told so.
+func TestCancelledWhileItIsCompiled(t *testing.T) {
+	inspected, _ := Read(good().bytes(), offer())
+	started := make(chan struct{}, 2)
+	gone, cancel := context.WithCancelCause(t.Context())
+	m, err := engineOf(t, Options{}).Open(t.Context(), inspected, Limits{Memory: 1 << 20}, func() ([]byte, error) {
+		started <- struct{}{}
+		<-gone.Done()
+		return good().bytes(), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close(context.Background()) })
+	go func() { <-started; cancel(errors.New("hung up")) }()
+	_, _, err = m.Run(gone, bounds(&answers{}))
+	wantStop(t, err, Cancelled, "hung up")
+	if _, _, err := m.Run(t.Context(), bounds(&answers{})); err != nil {
+		t.Error(err)
+	}
+}

@@ -67,6 +67,9 @@ func (m *Module) Run(ctx context.Context, given Call) (Usage, int32, error) {
 		return Usage{}, 0, errors.New("a call without Functions")
 	}
 	if err := m.Prepare(ctx); err != nil { // which does not count as the call's time
+		if ctx.Err() != nil {
+			err = &Stop{Reason: Cancelled, Err: context.Cause(ctx)}
+		}
 		return Usage{}, 0, err
 	}
 	start := now()
