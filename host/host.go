@@ -31,7 +31,7 @@ type Host struct {
 	recorder  Recorder
 	closing   sync.Once
 	closed    error
-	stopAhead func() // nil: nothing is prepared
+	stopAhead func()         // nil: nothing is prepared
 	audit     *auditRecorder // nil where Options.Recorder took its place
 	log       hclog.Logger
 	clock     func() time.Time
