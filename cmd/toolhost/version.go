@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/toolhost/toolhost/host/sandbox"
 )
 
 func (c *cli) versionCommand() *cobra.Command {
@@ -32,8 +34,8 @@ func (c *cli) printVersion() {
 			}
 		}
 	}
-	fmt.Fprintf(c.stdout, "toolhost   %s\ngo         %s %s/%s\nwazero     %s\nstate      every call starts from the same; what one leaves is put back\n",
-		ownVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, wazero)
+	fmt.Fprintf(c.stdout, "toolhost   %s\ngo         %s %s/%s\nwazero     %s\nstate      every call starts from the same; what one leaves is put back, %s\n",
+		ownVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, wazero, sandbox.Tracking())
 }
 
 func ownVersion() string {

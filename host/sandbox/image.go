@@ -14,9 +14,11 @@ import (
 // touched costs, and not what a module has. Comparing a megabyte takes some 40 us, and a page that is touched for the
 // first time 10.
 type image struct {
-	blocks  [][]byte  // the memory, blockSize bytes each; those without anything in them are all the same one
-	globals []uint64  // in the order of Module.globals
-	use     memoryUse // of memory while it was initialised
+	blocks   [][]byte        // the memory, blockSize bytes each; those without anything in them are all the same one
+	globals  []uint64        // in the order of Module.globals
+	use      memoryUse       // of memory while it was initialised
+	restored atomic.Uint64   // how often an instance was, by what the tracker says
+	heat     []atomic.Uint32 // how many calls have written each block, as far as that matters
 }
 
 // blockSize is a page of the machine: what is copied whole.
@@ -45,6 +47,7 @@ func newImage(ctx context.Context, i *instance) (*image, error) {
 	for _, g := range i.globals {
 		m.globals = append(m.globals, g.Get())
 	}
+	m.heat = make([]atomic.Uint32, len(m.blocks))
 	return m, nil
 }
 
@@ -53,17 +56,61 @@ func (m *image) size() int { return len(m.blocks) * blockSize }
 
 // restore puts an instance back. Its memory has the image's size.
 func (m *image) restore(i *instance) {
-	memory := i.memory.bytes
-	for n, block := range m.blocks {
-		if have := memory[n*blockSize:][:blockSize]; !bytes.Equal(have, block) {
-			putLines(have, block)
-		}
+	if !i.memory.watched || distrusted.Load() || m.restoreWritten(i) != nil {
+		i.memory.watched = false
+		m.putBlocks(i.memory.bytes, 0, m.size())
+	} else if m.restored.Add(1)%checkEvery == 0 && m.putBlocks(i.memory.bytes, 0, m.size()) > 0 {
+		distrusted.Store(true)
 	}
 	for n, g := range i.globals {
 		g.Set(m.globals[n])
 	}
 	i.stale = false
 	i.memory.use = memoryUse{most: int64(m.size()), refused: m.use.refused}
+}
+
+// After so many calls of a module all of an instance is compared, whatever the tracker says. If it has ever missed anything, it is
+// asked no more.
+const checkEvery = 256
+
+var distrusted atomic.Bool
+
+// putBlocks puts back what differs between two places of a memory, and says how many blocks did.
+func (m *image) putBlocks(memory []byte, from, to int) (differed int) {
+	for at := from; at < to; at += blockSize {
+		if have, block := memory[at:][:blockSize], m.blocks[at/blockSize]; !bytes.Equal(have, block) {
+			putLines(have, block)
+			differed++
+		}
+	}
+	return differed
+}
+
+// hotFrom is how many calls must have written a block for it to be compared after each, and not be watched any more: the first write to
+// a watched page takes a call a microsecond.
+const hotFrom = 3
+
+// restoreWritten puts back what was written since the blocks were put back.
+func (m *image) restoreWritten(i *instance) error {
+	memory, t := i.memory.bytes, theTracker()
+	var failed error
+	err := t.written(memory, func(from, to int) {
+		m.putBlocks(memory, from, to)
+		for at := from; at < to; at += blockSize {
+			heat := &m.heat[at/blockSize]
+			if heat.Load() < hotFrom && heat.Add(1) < hotFrom && failed == nil {
+				failed = t.unwritten(memory[at:][:blockSize])
+			}
+		}
+	})
+	return errors.Join(err, failed)
+}
+
+// watch has the tracker note from now on what is written.
+func (m *image) watch(i *instance) {
+	if i.memory.mapped != nil && i.memory.track {
+		i.memory.watched = theTracker().watch(i.memory.bytes) == nil
+	}
 }
 
 // putLines copies the lines of a block that differ. Those that do not stay in the cache of the processor that has run the call and will
@@ -139,6 +186,7 @@ func (m *Module) make(i *instance, c *call) error {
 		return errors.New("an instance was refused the memory of its image")
 	}
 	m.image().restore(i)
+	m.image().watch(i)
 	return nil
 }
 
@@ -164,6 +212,9 @@ func (m *Module) makeImage(i *instance, c *call) (made bool, err error) {
 		return true, nil
 	}
 	image, err := newImage(&c.ctx, i)
+	if err == nil {
+		image.watch(i)
+	}
 	m.cell.made.Store(image)
 	return err == nil, err
 }

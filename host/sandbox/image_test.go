@@ -51,7 +51,9 @@ func grownKeeper() []byte {
 
 // TestNothingOfACallIsInTheNext is S4: a guest that keeps a secret in every place it has never finds one, with 64 callers
 // side by side; nor after calls that end badly in each way. A million calls with TOOLHOST_NIGHTLY=1.
-func TestNothingOfACallIsInTheNext(t *testing.T) {
+func TestNothingOfACallIsInTheNext(t *testing.T) { bothWays(t, testSecrets) }
+
+func testSecrets(t *testing.T) {
 	calls := 64 * 40
 	if os.Getenv("TOOLHOST_NIGHTLY") != "" {
 		calls = 1_000_000
@@ -203,6 +205,10 @@ func pooledIsNew(t testing.TB, m *Module, functions []signature, calls []int) st
 // and fuel.
 func TestPooledIsNew(t *testing.T) {
 	notUnderRace(t)
+	bothWays(t, testPooledIsNew)
+}
+
+func testPooledIsNew(t *testing.T) {
 	ends, made := map[string]int{}, uint64(0)
 	for seed := range uint64(150) {
 		wasm, functions := generateSteady(genStream(5000 + seed))

@@ -5,13 +5,16 @@ package sandbox
 // declared maximum is refused by wazero first, and is not remembered: that is the module's bound, not ours.
 //
 // A small memory is Go's, because the pages of a call before are warm. One that grows large is mapped whole,
-// so that growing copies no more: what copies a gigabyte keeps the call beyond its deadline.
+// so that growing copies no more: what copies a gigabyte keeps the call beyond its deadline. One that will be put back is
+// mapped too, where the kernel can be asked what of it was written.
 type linearMemory struct {
-	limit  uint64 // bytes
-	bytes  []byte
-	use    memoryUse
-	mapped []byte
-	call   *call // that runs; nil: none does
+	limit   uint64 // bytes
+	bytes   []byte
+	use     memoryUse
+	mapped  []byte
+	track   bool  // it is to be mapped, so that it can be watched
+	watched bool  // the tracker knows what of it was written
+	call    *call // that runs; nil: none does
 }
 
 // memoryUse is what a call did with its memory.
@@ -45,7 +48,7 @@ func (m *linearMemory) Reallocate(size uint64) []byte {
 
 // room makes a place for size bytes and some more.
 func (m *linearMemory) room(size uint64) []byte {
-	if size > largeMemory {
+	if size > largeMemory || m.track && m.mapped == nil && size >= smallestWatched {
 		if mapped, err := mapMemory(m.limit); err == nil {
 			m.mapped = mapped
 			return mapped[:size]

@@ -123,7 +123,7 @@ func (p *pool) next(m *Module) (i *instance, forMemory bool) {
 // add gives a place for an instance that is to be made.
 func (p *pool) add(m *Module) *instance {
 	m.all++
-	i := &instance{memory: linearMemory{limit: m.limit}}
+	i := &instance{memory: linearMemory{limit: m.limit, track: !m.cell.none.Load() && theTracker() != nil}}
 	p.count(i, int64(m.limit))
 	return i
 }
