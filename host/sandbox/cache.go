@@ -69,3 +69,30 @@ func digest(dir string) (string, error) {
 	})
 	return hex.EncodeToString(h.Sum(nil)), err
 }
+
+// A module that was found valid is noted beside the compiled ones: validating it again takes half the time of a load. The note is worth as
+// much as the machine code that lies there.
+
+// knownValid says whether this program has found the module valid before.
+func (e *Engine) knownValid(digest [sha256.Size]byte) bool {
+	if e.cacheDir == "" {
+		return false
+	}
+	_, err := os.Lstat(e.noteOf(digest))
+	return err == nil
+}
+
+// noteValid notes it. No error matters: it is validated again then.
+func (e *Engine) noteValid(digest [sha256.Size]byte) {
+	if e.cacheDir != "" {
+		_ = os.WriteFile(e.noteOf(digest), nil, 0o600)
+	}
+}
+
+// validator is the wazero that validates: another may judge otherwise (TestValidatorIsTheWazeroInUse).
+const validator = "wazero-1.12.0"
+
+// noteOf is the note's file.
+func (e *Engine) noteOf(digest [sha256.Size]byte) string {
+	return filepath.Join(e.cacheDir, "valid-"+validator+"-"+hex.EncodeToString(digest[:]))
+}

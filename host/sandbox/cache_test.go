@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -57,5 +58,34 @@ func spoil(t *testing.T, dir string) {
 	})
 	if err != nil || files == 0 {
 		t.Fatalf("%d cache files, %v", files, err)
+	}
+}
+
+// TestValidModulesAreNoted, and no others: a module is validated by the first engine of a folder.
+func TestValidModulesAreNoted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	e, err := NewEngine(Options{CacheDir: dir, Offer: offer()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	invalid := newGuest().run(opDrop, i32(0)).bytes()
+	for range 2 {
+		if _, err := e.Compile(t.Context(), invalid, Limits{Memory: 1 << 20}); err == nil {
+			t.Fatal("what is not valid compiles")
+		}
+	}
+	if n := cacheRuns(t, dir); n != 2 {
+		t.Errorf("%d of 2 run well", n)
+	}
+	notes, err := filepath.Glob(filepath.Join(dir, "valid-*"))
+	if err != nil || len(notes) != 1 {
+		t.Errorf("%q %v", notes, err)
+	}
+}
+
+func TestValidatorIsTheWazeroInUse(t *testing.T) {
+	mod, err := os.ReadFile("../../go.mod")
+	if want := "github.com/tetratelabs/wazero v" + strings.TrimPrefix(validator, "wazero-") + "\n"; err != nil || !strings.Contains(string(mod), want) {
+		t.Errorf("go.mod does not have %q, %v", want, err)
 	}
 }

@@ -130,12 +130,16 @@ func (e *Engine) Open(ctx context.Context, inspected *Inspected, limits Limits, 
 		return nil, err
 	}
 	wasm := s.plain()
-	if err := validate(ctx, wasm); err != nil {
-		return nil, err
+	digest := sha256.Sum256(wasm)
+	if !e.knownValid(digest) {
+		if err := validate(ctx, wasm); err != nil {
+			return nil, err
+		}
+		e.noteValid(digest)
 	}
 	m := &Module{
 		instances: instances{most: cmp.Or(limits.Instances, DefaultInstances), quiet: make(chan struct{})},
-		engine:    e, source: source{inspected: inspected, digest: sha256.Sum256(wasm)}, pool: e.pool, limit: uint64(limits.Memory),
+		engine:    e, source: source{inspected: inspected, digest: digest}, pool: e.pool, limit: uint64(limits.Memory),
 		turn: make(chan struct{}, 1),
 	}
 	if read != nil {
