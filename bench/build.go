@@ -25,7 +25,7 @@ func build(ctx context.Context) (g guests, err error) {
 		return g, err
 	}
 	defer os.RemoveAll(out)
-	if g.goPDK, err = buildGuest(ctx, filepath.Join(home, "guests", "go"), filepath.Join(out, "go.wasm")); err != nil {
+	if g.goPDK, err = buildGuest(ctx, filepath.Join(home, "..", "plugins", "get_order"), filepath.Join(out, "go.wasm")); err != nil {
 		return g, err
 	}
 	g.goExtism, err = buildGuest(ctx, filepath.Join(home, "guests", "extism"), filepath.Join(out, "extism.wasm"))

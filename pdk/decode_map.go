@@ -71,31 +71,16 @@ func keyOf(t reflect.Type, name string) (reflect.Value, error) {
 	return key, failed("the name " + strconv.Quote(name) + " does not fit a key of type " + t.String())
 }
 
-func (d *reader) anys(to *map[string]any) error {
-	if *to == nil {
-		*to = map[string]any{}
-	}
-	more, err := d.open('}')
-	for more && err == nil {
-		name, err := d.memberName()
-		if err != nil {
-			return err
-		}
-		value, err := d.any()
-		if err != nil {
-			return because("member "+name, err)
-		}
-		(*to)[name] = value
-		if more, err = d.more('}'); err != nil {
-			return err
-		}
-	}
-	return err
-}
+func (d *reader) anys(to *map[string]any) error { return membersInto(d, to, (*reader).any) }
 
 func (d *reader) strings(to *map[string]string) error {
+	return membersInto(d, to, (*reader).stringOrNull)
+}
+
+// membersInto reads an object's members into a map, each by read.
+func membersInto[V any](d *reader, to *map[string]V, read func(*reader) (V, error)) error {
 	if *to == nil {
-		*to = map[string]string{}
+		*to = map[string]V{}
 	}
 	more, err := d.open('}')
 	for more && err == nil {
@@ -103,7 +88,7 @@ func (d *reader) strings(to *map[string]string) error {
 		if err != nil {
 			return err
 		}
-		value, err := d.stringOrNull()
+		value, err := read(d)
 		if err != nil {
 			return because("member "+name, err)
 		}
