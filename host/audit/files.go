@@ -25,6 +25,7 @@ type openLog struct {
 	lines       *os.File // entries.jsonl
 	tree        *os.File
 	checkpoints *os.File
+	infos       map[string]os.FileInfo // of these, by name
 	values      valueFile
 
 	end            // of what was written
@@ -47,7 +48,7 @@ type end struct {
 // checkpoint in the folder, the one that the state database keeps, and what
 // this process has seen of the log (A6).
 func openFiles(o Options, k *key, seen Checkpoint, repaired *Recovery) (*openLog, error) {
-	f := &openLog{folder: o.Folder, key: k, repaired: repaired}
+	f := &openLog{folder: o.Folder, key: k, repaired: repaired, infos: map[string]os.FileInfo{}}
 	for name, into := range map[string]**os.File{entriesFile: &f.lines, treeFile: &f.tree, checkpointsFile: &f.checkpoints} {
 		opened, err := regularfile.Open(filepath.Join(o.Folder, name), os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
@@ -55,6 +56,10 @@ func openFiles(o Options, k *key, seen Checkpoint, repaired *Recovery) (*openLog
 			return nil, err
 		}
 		*into = opened
+		if f.infos[name], err = opened.Stat(); err != nil {
+			f.close()
+			return nil, err
+		}
 	}
 	if err := errors.Join(syncFolder(o.Folder), f.recover(o.State, seen)); err != nil {
 		f.close()
@@ -159,8 +164,8 @@ func (f *openLog) sinceCheckpoint() int64 { return f.entries - f.last.Entries }
 
 // gone tells whether the folder is another one by now, or nowhere.
 func (f *openLog) gone(folder string) bool {
-	for name, file := range map[string]*os.File{entriesFile: f.lines, treeFile: f.tree, checkpointsFile: f.checkpoints} {
-		if !isAt(file, filepath.Join(folder, name)) {
+	for name, held := range f.infos {
+		if !isAt(held, filepath.Join(folder, name)) {
 			return true
 		}
 	}

@@ -255,8 +255,7 @@ func (l *Log) gone() bool {
 // peopleGone tells whether people.db is another file by now, or nowhere: what is
 // sealed under a key that is in no file can never be opened.
 func (l *Log) peopleGone() bool {
-	named, err := os.Stat(filepath.Join(l.o.Folder, peopleFile))
-	return err != nil || l.peopleFile == nil || !os.SameFile(named, l.peopleFile)
+	return l.peopleFile == nil || !isAt(l.peopleFile, filepath.Join(l.o.Folder, peopleFile))
 }
 
 // follow reads what others wrote since, puts right what a crash of theirs left,

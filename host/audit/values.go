@@ -26,14 +26,15 @@ func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 type valueFile struct {
 	day   string
 	file  *os.File
-	dirty bool // written to, and not synced
+	info  os.FileInfo // of file
+	dirty bool        // written to, and not synced
 }
 
 // of opens the file of a day, and closes yesterday's, or one that was deleted.
 func (v *valueFile) of(folder, day string) error {
 	dir := filepath.Join(folder, valuesFolder)
 	path := filepath.Join(dir, day)
-	if v.day == day && v.file != nil && isAt(v.file, path) {
+	if v.day == day && v.file != nil && isAt(v.info, path) {
 		return nil
 	}
 	if err := v.sync(); err != nil {
@@ -47,19 +48,19 @@ func (v *valueFile) of(folder, day string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(syncFolder(dir), syncFolder(folder)); err != nil {
+	info, err := f.Stat()
+	if err = errors.Join(err, syncFolder(dir), syncFolder(folder)); err != nil {
 		_ = f.Close() // the first error is the one to tell
 		return err
 	}
-	v.day, v.file = day, f
+	v.day, v.file, v.info = day, f, info
 	return nil
 }
 
 // isAt tells whether an open file is still the one of that name.
-func isAt(f *os.File, path string) bool {
+func isAt(held os.FileInfo, path string) bool {
 	named, err := os.Stat(path)
-	held, heldErr := f.Stat()
-	return err == nil && heldErr == nil && os.SameFile(named, held)
+	return err == nil && os.SameFile(named, held)
 }
 
 // append puts texts at the end of the file and gives where it began. What
@@ -92,7 +93,7 @@ func (v *valueFile) close() {
 	if v.file != nil {
 		_ = v.file.Close() // every write was synced
 	}
-	v.day, v.file, v.dirty = "", nil, false
+	v.day, v.file, v.info, v.dirty = "", nil, nil, false
 }
 
 var errShort = errors.New("is too short")
