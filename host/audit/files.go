@@ -32,6 +32,8 @@ type openLog struct {
 	durable end    // of what is on disk, while lines are pending
 	hashes  []byte // of the pending lines
 
+	lineSpace, blobSpace []byte // to write a group from
+
 	last     Checkpoint // the last one, zero where there is none
 	repaired *Recovery  // not told yet; the Log's, which outlives this
 	ahead    []held     // not reached yet by who reads on
@@ -75,8 +77,7 @@ func (f *openLog) write(group []*prepared, day string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", valuesFolder, err)
 	}
-	var lines, hashes []byte
-	edge := f.edge.clone()
+	lines, hashes, edge := f.lineSpace[:0], f.hashes, f.edge.clone()
 	for i, p := range group {
 		seq, start := f.entries+int64(i), len(lines)
 		lines = f.key.appendTail(append(lines, p.head...), start, seq, refs[i])
@@ -87,13 +88,14 @@ func (f *openLog) write(group []*prepared, day string) error {
 		hashes = appendHashes(hashes, stored)
 		lines = append(lines, '\n')
 	}
+	f.lineSpace = kept(lines)
 	if _, err := f.lines.WriteAt(lines, f.bytes); err != nil {
 		return errors.Join(err, f.lines.Truncate(f.bytes))
 	}
 	if !f.pending() {
 		f.durable = f.end
 	}
-	f.hashes = append(f.hashes, hashes...)
+	f.hashes = hashes
 	f.end = end{edge, f.entries + int64(len(group)), f.bytes + int64(len(lines))}
 	return nil
 }
@@ -137,7 +139,7 @@ func (f *openLog) cut() error {
 
 // writeSealed writes what a group has sealed, and says where.
 func (f *openLog) writeSealed(group []*prepared, day string) ([][]SealedRef, error) {
-	var blobs []byte
+	blobs := f.blobSpace[:0]
 	refs := make([][]SealedRef, len(group))
 	for i, p := range group {
 		for _, s := range p.sealed {
@@ -148,6 +150,7 @@ func (f *openLog) writeSealed(group []*prepared, day string) ([][]SealedRef, err
 	if len(blobs) == 0 {
 		return refs, nil
 	}
+	f.blobSpace = kept(blobs)
 	if err := f.values.of(f.folder, day); err != nil {
 		return nil, err
 	}
@@ -159,6 +162,17 @@ func (f *openLog) writeSealed(group []*prepared, day string) ([][]SealedRef, err
 	}
 	return refs, err
 }
+
+// kept is the space of what one group was written from, for the next one; that of
+// a large one is given back.
+func kept(space []byte) []byte {
+	if cap(space) > maxSpace {
+		return nil
+	}
+	return space
+}
+
+const maxSpace = 1 << 20
 
 func (f *openLog) sinceCheckpoint() int64 { return f.entries - f.last.Entries }
 
