@@ -126,7 +126,7 @@ func loadEvent(l Load) audit.Event {
 // Started implements Recorder.
 func (a *auditRecorder) Started(r *Record) error {
 	call := a.call(r)
-	return a.append(audit.Event{Kind: audit.Started, At: r.Began, Call: call, Who: who(r), Values: proposed(r)})
+	return a.append(audit.Event{Kind: audit.Started, At: r.Began, Call: call, Who: who(r), Values: proposed(r), Soon: r.inward})
 }
 
 // Ended implements Recorder. What the start has kept is not kept again.

@@ -38,6 +38,8 @@
 //	I8   The argument text is read once; gates, guest and record see that one value.
 //	I9   A guest reaches what config.toml grants to its tool and nothing else.
 //	I10  A call is recorded before its guest starts and before its answer leaves; what cannot be recorded is refused.
+//	     A record is on disk before an effect or an answer: that of a start is waited for by the time that its call
+//	     ends where the guest reaches rows and files alone, and before the guest starts wherever else (bounded.inward).
 //	I11  A config loads whole or not at all, and does not change afterwards.
 //	I12  Every call starts from a state that no earlier call has touched.
 //	I13  A capability has one check with two callers: what the gate admits of an argument and what the

@@ -19,7 +19,7 @@ type answered struct {
 }
 
 func (h *Host) runPlugin(ctx context.Context, b approved, rec *Record) (answered, error) {
-	rec.Answers = b.trail.answers
+	rec.Answers, rec.inward = b.trail.answers, b.inward()
 	if err := h.recorder.Started(rec); err != nil { // I10
 		return answered{}, &Refusal{Gate: GateAudit, Code: codeAuditUnavailable, Reason: err.Error()}
 	}
@@ -41,6 +41,20 @@ func (h *Host) runPlugin(ctx context.Context, b approved, rec *Record) (answered
 	}
 	b.trail.ok(GatePlugin, fmt.Sprintf("%.1f ms, %s", float64(usage.Time.Microseconds())/1000, count(usage.HostCalls, "host call")))
 	return answered{approved: b, given: g.given, result: g.result}, nil
+}
+
+// inward tells whether nothing of the call can leave the host before its end: a
+// read whose guest reaches rows and files alone, and whose progress nobody hears.
+func (b bounded) inward() bool {
+	if b.tool.Effect != effectRead || b.proposal.Progress != nil {
+		return false
+	}
+	for _, g := range b.tool.grants {
+		if g == nil || g.records == nil && g.kind.Name != "files" {
+			return false
+		}
+	}
+	return true
 }
 
 // ended turns the way in which a guest ended into a failure, or nil.

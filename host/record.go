@@ -67,7 +67,8 @@ type Record struct {
 	Approval  *ApprovalRef // of a write; nil: there is none
 	Approver  string       // who decides
 
-	hide *hider // of the call's secret arguments; nil where they were not read
+	inward bool   // nothing of the call leaves before its end
+	hide   *hider // of the call's secret arguments; nil where they were not read
 }
 
 // ApprovalRef names an approval.

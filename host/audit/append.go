@@ -14,6 +14,7 @@ type waiter struct {
 	ready  *prepared
 	signal chan signal
 	failed error // of this entry alone
+	told   bool  // it was answered
 }
 
 // signal ends a wait: the entry is written, or was not, or the waiter is to
@@ -70,7 +71,7 @@ func (l *Log) Append(e Event) error {
 // the two must not come back under another name, by the same call.
 func (l *Log) ran(w *waiter) {
 	if c := w.event.Call; c != nil && w.event.Kind == Started && w.failed == nil {
-		l.running.Store(c.ID, w.ready.who)
+		l.running.Store(c.ID, began{who: w.ready.who})
 	}
 }
 
@@ -106,43 +107,78 @@ func (l *Log) lead() {
 }
 
 // commit writes a group and answers each of its waiters, before a checkpoint
-// that may be due. It is called with mu held.
+// that may be due: who needs not wait for the disk before the others. It is
+// called with mu held.
 func (l *Log) commit(group []*waiter) {
-	answered := false
-	answer := func(err error) {
-		answered = true
-		for _, w := range group {
-			w.signal <- signal{err: cmp.Or(w.failed, err)}
-		}
-	}
-	err := l.withLog(func() error {
+	err := l.withOpen(func() error {
 		if err := l.write(group); err != nil {
 			return fmt.Errorf("audit log %s: %w", l.o.Folder, err)
 		}
-		for _, w := range group {
-			l.ran(w)
+		if l.answerSoon(group) {
+			return nil // the next group is on disk with this one
 		}
-		answer(nil)
+		if err := l.settle(); err != nil {
+			l.drop()
+			return fmt.Errorf("audit log %s: %w", l.o.Folder, err)
+		}
+		for _, w := range group {
+			if !w.told {
+				l.ran(w)
+			}
+			w.answer(nil)
+		}
 		if l.open.sinceCheckpoint() >= int64(l.o.CheckpointEntries) {
 			l.tryCheckpoint()
 		}
 		return nil
 	})
-	switch {
-	case !answered:
-		answer(err)
-	case err != nil:
+	told := true
+	for _, w := range group {
+		told = told && w.told
+		w.answer(err)
+	}
+	if err != nil && told {
 		l.o.Log.Error("audit log", "error", err)
 	}
 }
 
-// write puts a group on disk: who is new, what is sealed, the entries.
+// answerSoon answers those of a group that need not wait for the disk, and
+// tells whether these are all.
+func (l *Log) answerSoon(group []*waiter) (all bool) {
+	all = true
+	for _, w := range group {
+		if !w.event.Soon || w.event.Kind != Started {
+			all = false
+			continue
+		}
+		if w.failed == nil {
+			l.ran(w)
+			l.soon = append(l.soon, w.event.Call.ID)
+		}
+		w.answer(nil)
+	}
+	return all
+}
+
+// answer ends a wait, once.
+func (w *waiter) answer(err error) {
+	if !w.told {
+		w.told = true
+		w.signal <- signal{err: cmp.Or(w.failed, err)}
+	}
+}
+
+// write writes a group: who is new, what is sealed, the entries.
 func (l *Log) write(group []*waiter) error {
 	now := l.o.Clock()
 	people, generation := l.people.Load(), l.people.Load().current()
 	var entries []*prepared
 	var who []identified
 	for _, w := range group {
+		if l.lostStart(w.event) {
+			w.failed = errStartLost
+			continue
+		}
 		if w.ready.people && w.ready.generation != generation { // somebody was erased meanwhile
 			if w.ready, w.failed = l.prepareWith(people, w.event); w.failed != nil {
 				continue
@@ -155,7 +191,7 @@ func (l *Log) write(group []*waiter) error {
 	}
 	err := people.keep(who, dayOf(now))
 	if err == nil && len(entries) > 0 {
-		err = l.open.append(entries, dayOf(now), !l.unsynced)
+		err = l.open.write(entries, dayOf(now))
 	}
 	if err != nil {
 		l.drop()
@@ -217,8 +253,8 @@ func (l *Log) prepareWith(p *people, e Event) (*prepared, error) {
 // its start, even if they are erased by now.
 func (l *Log) whoAsked(p *people, e Event) (identified, int64, error) {
 	if e.GoesOn {
-		if began, ok := l.running.Load(e.Call.ID); ok {
-			who := began.(identified)
+		if started, ok := l.running.Load(e.Call.ID); ok && !started.(began).lost {
+			who := started.(began).who
 			erased, generation, err := p.gone(who)
 			who.erased = erased
 			return who, generation, err

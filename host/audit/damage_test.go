@@ -286,7 +286,8 @@ func TestCommitmentWithoutAValue(t *testing.T) {
 	ready, err := l.prepareWith(l.people.Load(), ended(1, "C-00001"))
 	must(t, err)
 	ready.sealed = ready.sealed[:1]
-	must(t, l.open.append([]*prepared{ready}, theDay, true))
+	must(t, l.open.write([]*prepared{ready}, theDay))
+	must(t, l.open.settle(true))
 	l.mu.Unlock()
 	must(t, l.Close())
 	wantTold(t, p.verify(t), "values entries.jsonl:3")

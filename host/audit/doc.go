@@ -17,7 +17,9 @@
 //
 // Tests and comments cite these by number.
 //
-//	A1  An entry is on disk (fsync) before Append returns; entries are neither dropped nor reordered.
+//	A1  An entry is on disk before Append returns; entries are neither dropped nor reordered. Of Event.Soon, the
+//	    start of a call from which nothing leaves before its end, it is in the file when Append returns, and
+//	    on disk before the end is; where that fails, the end is refused.
 //	A2  What cannot be written is an error, and leaves the log as it was.
 //	A3  One process writes at a time; what another one wrote is read before the next entry is.
 //	A4  No personal value and no foreign text stands in entries.jsonl, tree, checkpoints or index.db.

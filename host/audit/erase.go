@@ -62,8 +62,13 @@ func (l *Log) Knows(who Person) (bool, error) {
 }
 
 // finishErasures writes the entry of each erasure that has begun, and deletes.
+// Where nothing has changed since it last looked there is none.
 func (l *Log) finishErasures() error {
-	marked, err := l.people.Load().erasing()
+	p := l.people.Load()
+	if p.looked() {
+		return nil
+	}
+	marked, err := p.erasing()
 	if err != nil {
 		return err
 	}
@@ -73,10 +78,26 @@ func (l *Log) finishErasures() error {
 			return err
 		}
 	}
-	if len(marked) == 0 {
-		return nil
+	if len(marked) > 0 {
+		err = p.removeErasing()
 	}
-	return l.people.Load().removeErasing()
+	if err == nil {
+		p.look()
+	}
+	return err
+}
+
+// looked tells whether no row was marked for erasure since look.
+func (p *people) looked() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.unmarked
+}
+
+func (p *people) look() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unmarked = true
 }
 
 // markErasing begins an erasure: from here on the row is nobody's.

@@ -12,10 +12,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -42,6 +44,8 @@ type key struct {
 	rows   []byte      // and the one that people.db's rows carry
 	stamps []byte      // and the one that every line carries
 	wrap   cipher.AEAD // wraps the keys of people
+
+	stampers sync.Pool // of HMACs under stamps
 }
 
 // origin names the log in its checkpoints.
@@ -133,7 +137,12 @@ func sealer(key []byte) (cipher.AEAD, error) {
 // stamp is what a line carries before its end: who has no key cannot add one,
 // not even behind the last checkpoint.
 func (k *key) stamp(line []byte) string {
-	mac := hmac.New(sha256.New, k.stamps)
+	mac, ok := k.stampers.Get().(hash.Hash)
+	if !ok {
+		mac = hmac.New(sha256.New, k.stamps)
+	}
+	defer k.stampers.Put(mac)
+	mac.Reset()
 	mac.Write(line)
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }

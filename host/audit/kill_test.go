@@ -46,7 +46,7 @@ func appendForever(p place) error {
 			for {
 				e := ended(rand.IntN(1_000_000), fmt.Sprintf("C-%05d", rand.IntN(50)))
 				e.Call.ID = fmt.Sprintf("%016X", rand.Uint64())
-				if err := l.Append(e); err != nil {
+				if err := appendCall(l, e); err != nil {
 					failed <- err
 					return
 				}
@@ -55,6 +55,23 @@ func appendForever(p place) error {
 		}()
 	}
 	return <-failed
+}
+
+// appendCall appends the end of a call, and of every second one its start before.
+func appendCall(l *Log, e Event) error {
+	if e.GoesOn = rand.IntN(2) == 0; e.GoesOn {
+		if err := l.Append(startOf(e)); err != nil {
+			return err
+		}
+	}
+	return l.Append(e)
+}
+
+// startOf is the start that nobody waits for of a call that ends so.
+func startOf(e Event) Event {
+	call := *e.Call
+	call.Ended, call.Outcome, call.Ran, call.Usage, call.Uses = time.Time{}, "", false, nil, nil
+	return Event{Kind: Started, At: e.At, Call: &call, Who: e.Who, Values: e.Values[:1], Soon: true}
 }
 
 // What a call was answered with is in the log, whenever the host is killed;
@@ -66,7 +83,7 @@ func TestKilled(t *testing.T) {
 	seed := uint64(time.Now().UnixNano()) //nolint:gosec // any will do
 	random := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d", seed)
-	read := reading{ids: map[string]bool{}}
+	read := reading{ids: map[string]bool{}, starts: map[string]bool{}}
 	answered, recoveries := 0, 0
 	for n := 0; n < kills || answered < enough; n++ {
 		if n == 4*kills {
@@ -159,8 +176,9 @@ func (p place) mayRead(t *testing.T, name string) []byte {
 // A reading reads on in entries.jsonl.
 type reading struct {
 	bytes    int64
-	ids      map[string]bool
-	recovery *Recovery // in the part that was read last
+	ids      map[string]bool // of calls that ended
+	starts   map[string]bool // and of those that started
+	recovery *Recovery       // in the part that was read last
 }
 
 func (r *reading) on(t *testing.T, p place) {
@@ -169,8 +187,10 @@ func (r *reading) on(t *testing.T, p place) {
 	data := p.read(t, entriesFile)
 	for line := range bytes.Lines(data[r.bytes:]) {
 		switch e := entry(t, string(bytes.TrimSuffix(line, []byte("\n")))); {
-		case e.Call != nil && r.ids[e.Call.ID]:
-			t.Fatalf("%s stands twice in the log", e.Call.ID)
+		case e.Kind == Started && (r.starts[e.Call.ID] || r.ids[e.Call.ID]), e.Call != nil && r.ids[e.Call.ID]:
+			t.Fatalf("%s stands twice in the log, or started after its end", e.Call.ID)
+		case e.Kind == Started:
+			r.starts[e.Call.ID] = true
 		case e.Call != nil:
 			r.ids[e.Call.ID] = true
 		case e.Recovery != nil:

@@ -71,6 +71,10 @@ type Event struct {
 	Who    Who       // of the same
 	Values []Value   // of the same; the subject is added
 	GoesOn bool      // of Ended: the start has kept who asked
+
+	// Soon says of Started that nothing leaves before the call's end: the entry is
+	// written when Append returns, and on disk when the next one is that is waited for.
+	Soon bool
 }
 
 // Log is an audit log that is open to append. It is safe for use from several
@@ -94,7 +98,11 @@ type Log struct {
 
 	people     atomic.Pointer[people] // changed with mu held; nil as open is
 	peopleFile os.FileInfo            // of people.db, as it was opened
-	running    sync.Map               // who asked, by the ids of calls that have started: identified
+	running    sync.Map               // calls that have started, by their ids: began
+	soon       []string               // those whose start is written and not on disk
+	held       bool                   // the lock is kept, as there are such
+	settler    *time.Timer            // ends that
+	settleIn   time.Duration          // after this time
 
 	closing atomic.Bool
 	stop    chan struct{}
@@ -112,7 +120,9 @@ func Open(o Options) (*Log, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	l := &Log{o: o, lock: newLock(o.Folder, os.O_CREATE), stop: make(chan struct{})}
+	l := &Log{o: o, lock: newLock(o.Folder, os.O_CREATE), stop: make(chan struct{}), settleIn: settleTime}
+	l.settler = time.AfterFunc(time.Hour, l.settleLate)
+	l.settler.Stop()
 	l.sender = newSender(o)
 	if err := l.begin(); err != nil {
 		return nil, errors.Join(err, l.sender.close())
@@ -145,21 +155,20 @@ func (l *Log) begin() error {
 	})
 }
 
-// locked runs what needs the lock of the folder.
-func (l *Log) locked(do func() error) error {
-	if err := takeLock(l.lock, lockTime); err != nil {
-		return fmt.Errorf("audit log %s: %w", l.o.Folder, err)
-	}
-	err := do()
-	if unlock := l.lock.Unlock(); unlock != nil {
-		err = errors.Join(err, fmt.Errorf("audit log %s: unlock: %w", l.o.Folder, unlock))
-	}
-	return err
+// withLog runs what needs the lock of the folder and the log open, read to its
+// end and on disk. It is called with mu held.
+func (l *Log) withLog(do func() error) error {
+	return l.withOpen(func() error {
+		if err := l.settle(); err != nil {
+			l.drop()
+			return fmt.Errorf("audit log %s: %w", l.o.Folder, err)
+		}
+		return do()
+	})
 }
 
-// withLog runs what needs the lock of the folder and the log open and read to
-// its end. It is called with mu held.
-func (l *Log) withLog(do func() error) error {
+// withOpen is withLog where lines may be pending.
+func (l *Log) withOpen(do func() error) error {
 	return l.locked(func() error {
 		if err := l.ready(); err != nil {
 			return err
@@ -189,7 +198,10 @@ func (l *Log) ready() error {
 	if l.closed {
 		return errClosed
 	}
-	if l.open != nil && (l.open.gone(l.o.Folder) || l.peopleGone()) {
+	if l.held && l.open != nil && l.people.Load() != nil {
+		return nil // locked has looked, and nobody else has written
+	}
+	if l.gone() {
 		l.drop()
 	}
 	if l.open == nil {
@@ -235,11 +247,15 @@ func (l *Log) openPeople() (*people, error) {
 	return p, nil
 }
 
+// gone tells whether what is open is another file by now, or nowhere.
+func (l *Log) gone() bool {
+	return l.open != nil && (l.open.gone(l.o.Folder) || l.peopleGone())
+}
+
 // peopleGone tells whether people.db is another file by now, or nowhere: what is
 // sealed under a key that is in no file can never be opened.
 func (l *Log) peopleGone() bool {
-	named, err := os.Stat(filepath.Join(l.o.Folder, peopleFile))
-	return err != nil || l.peopleFile == nil || !os.SameFile(named, l.peopleFile)
+	return l.peopleFile == nil || !isAt(l.peopleFile, filepath.Join(l.o.Folder, peopleFile))
 }
 
 // follow reads what others wrote since, puts right what a crash of theirs left,
@@ -277,13 +293,19 @@ func (l *Log) own(e Entry) error {
 	if err != nil {
 		return err
 	}
-	return l.open.append([]*prepared{{head: head}}, dayOf(e.At), !l.unsynced)
+	if err := l.open.write([]*prepared{{head: head}}, dayOf(e.At)); err != nil {
+		return err
+	}
+	return l.settle()
 }
 
 // drop closes what is open, so that the next group opens it again, from the
 // last checkpoint on.
 func (l *Log) drop() {
 	if l.open != nil {
+		if err := l.settle(); err != nil {
+			l.o.Log.Error("audit log", "folder", l.o.Folder, "error", err)
+		}
 		if root, err := l.open.edge.root(l.open.entries); err == nil {
 			l.seen = Checkpoint{Entries: l.open.entries, Root: root}
 		}
@@ -303,6 +325,7 @@ func (l *Log) Close() error {
 	}
 	close(l.stop)
 	l.stopped.Wait()
+	l.settler.Stop()
 	return errors.Join(l.last(), l.sender.close())
 }
 

@@ -60,7 +60,9 @@ type identified struct {
 // process has changed the file.
 type people struct {
 	mu         sync.Mutex
-	db         *sql.DB // one connection, as data_version is a connection's
+	db         *sql.DB   // one connection, as data_version is a connection's
+	changed    *sql.Stmt // gives data_version; nil: refresh has not asked yet
+	unmarked   bool      // no row was marked for erasure when known began
 	key        *key
 	known      map[string]*person
 	version    int64 // data_version of known
@@ -81,8 +83,8 @@ const maxKnown = 20_000
 func (p *people) refresh() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var version int64
-	if err := p.db.QueryRow("PRAGMA data_version").Scan(&version); err != nil {
+	version, err := p.dataVersion()
+	if err != nil {
 		return fmt.Errorf("%w: %w", errPeople, err)
 	}
 	if version != p.version || p.held > maxKnown {
@@ -90,6 +92,17 @@ func (p *people) refresh() error {
 		p.forget()
 	}
 	return nil
+}
+
+// dataVersion is another one than before where another process has changed the file.
+func (p *people) dataVersion() (version int64, err error) {
+	if p.changed == nil {
+		if p.changed, err = p.db.Prepare("PRAGMA data_version"); err != nil {
+			return 0, err
+		}
+	}
+	err = p.changed.QueryRow().Scan(&version)
+	return version, err
 }
 
 // gone tells whether a person was erased, and the generation in which that holds.
@@ -115,7 +128,7 @@ func (p *people) current() int64 {
 }
 
 func (p *people) forget() {
-	p.known, p.held = map[string]*person{}, 0
+	p.known, p.held, p.unmarked = map[string]*person{}, 0, false
 	p.generation++
 }
 

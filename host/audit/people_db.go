@@ -196,7 +196,14 @@ func (p *people) transaction(do func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-func (p *people) close() error { return p.db.Close() }
+func (p *people) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.changed == nil {
+		return p.db.Close()
+	}
+	return errors.Join(p.changed.Close(), p.db.Close())
+}
 
 // byPseudonym gives the person whose key sealed something; nil where the key
 // is gone.

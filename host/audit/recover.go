@@ -125,7 +125,7 @@ func (f *openLog) standAtCheckpoint() error {
 	if f.last.Entries > 0 && root != f.last.Root {
 		return fmt.Errorf("%s does not give the root of the last checkpoint, of %d entries; see: toolhost audit verify", treeFile, f.last.Entries)
 	}
-	f.edge, f.entries, f.bytes = edge, f.last.Entries, f.last.Bytes
+	f.end = end{edge, f.last.Entries, f.last.Bytes}
 	return nil
 }
 
@@ -195,6 +195,11 @@ func (f *openLog) readOn(size int64) (missing []byte, missingAt, torn int64, err
 			return nil, 0, 0, fmt.Errorf("%s, line %d: %w; see: toolhost audit verify", entriesFile, f.entries+1, err)
 		}
 		place := tlog.StoredHashCount(f.entries)
+		if lost, err := f.lostSealed(line, place); err != nil {
+			return nil, 0, 0, err
+		} else if lost {
+			return missing, missingAt, size - f.bytes, nil
+		}
 		hashes, err := f.next(line)
 		if err != nil && f.lostPage(line, place) {
 			return missing, missingAt, size - f.bytes, nil
@@ -219,9 +224,14 @@ func (f *openLog) readOn(size int64) (missing []byte, missingAt, torn int64, err
 // the disk, which are zero. No answer of it, or of what follows, has left: the
 // tree is written after the lines are synced, and has nothing of it.
 func (f *openLog) lostPage(line []byte, place int64) bool {
+	return bytes.IndexByte(line, 0) >= 0 && f.unhashed(place)
+}
+
+// unhashed tells whether the tree file has no hash at a place.
+func (f *openLog) unhashed(place int64) bool {
 	var have tlog.Hash
 	n, err := f.tree.ReadAt(have[:], place*tlog.HashSize)
-	return bytes.IndexByte(line, 0) >= 0 && (err == nil || errors.Is(err, io.EOF)) && (n < len(have) || have == tlog.Hash{})
+	return (err == nil || errors.Is(err, io.EOF)) && (n < len(have) || have == tlog.Hash{})
 }
 
 // next takes a line into the tree's edge and gives the hashes to store.

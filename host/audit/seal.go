@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"hash"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -59,10 +60,11 @@ func sealValues(by *person, kind Kind, id string, values []Value) (sealed, error
 	for _, v := range values {
 		size += len(v.Name) + len(v.JSON) + 4
 	}
+	size = (size + padding - 1) / padding * padding
 	text := append(make([]byte, 0, size), `{"salt":"`...)
 	text = base64.StdEncoding.AppendEncode(text, salt)
 	text = append(text, `","values":{`...)
-	out := sealed{by: by}
+	out, salted := sealed{by: by}, hmac.New(sha256.New, salt)
 	for i, v := range values {
 		if !v.Strict {
 			v.JSON = bytes.Trim(v.JSON, " \t\r\n") // who opens it gets it so
@@ -79,15 +81,16 @@ func sealValues(by *person, kind Kind, id string, values []Value) (sealed, error
 		text = strictjson.AppendString(text, v.Name)
 		text = append(text, ':')
 		text = append(text, v.JSON...)
-		out.commitments = append(out.commitments, commitment{v.Name, commit(salt, v.Name, v.JSON)})
+		out.commitments = append(out.commitments, commitment{v.Name, commitBy(salted, v.Name, v.JSON)})
 	}
 	text = append(text, "}}"...)
-	for len(text)%padding != 0 {
-		text = append(text, ' ')
-	}
+	text = append(text, blanks[:padTo(len(text))]...)
 	out.blob = by.seal.Seal(nil, nil, text, boundTo(by.pseudonym, kind, id))
 	return out, nil
 }
+
+// padTo is how many blanks a text of this length is padded with.
+func padTo(length int) int { return (padding - length%padding) % padding }
 
 var blanks = bytes.Repeat([]byte(" "), padding)
 
@@ -95,11 +98,16 @@ var blanks = bytes.Repeat([]byte(" "), padding)
 // under a key made of the salt and the value's name, so that one value can be
 // shown to somebody without the others.
 func commit(salt []byte, name string, value []byte) string {
-	key := hmac.New(sha256.New, salt)
-	key.Write([]byte(name))
-	mac := hmac.New(sha256.New, key.Sum(nil))
+	return commitBy(hmac.New(sha256.New, salt), name, value)
+}
+
+// commitBy is commit with the HMAC under the salt, which many values can share.
+func commitBy(salted hash.Hash, name string, value []byte) string {
+	salted.Reset()
+	salted.Write([]byte(name))
+	mac := hmac.New(sha256.New, salted.Sum(nil))
 	mac.Write(value)
-	mac.Write(blanks[:(padding-len(value)%padding)%padding])
+	mac.Write(blanks[:padTo(len(value))])
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 

@@ -24,16 +24,21 @@ func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // A valueFile is the file of one day, open to append.
 type valueFile struct {
-	day  string
-	file *os.File
+	day   string
+	file  *os.File
+	info  os.FileInfo // of file
+	dirty bool        // written to, and not synced
 }
 
 // of opens the file of a day, and closes yesterday's, or one that was deleted.
 func (v *valueFile) of(folder, day string) error {
 	dir := filepath.Join(folder, valuesFolder)
 	path := filepath.Join(dir, day)
-	if v.day == day && v.file != nil && isAt(v.file, path) {
+	if v.day == day && v.file != nil && isAt(v.info, path) {
 		return nil
+	}
+	if err := v.sync(); err != nil {
+		return err
 	}
 	v.close()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -43,44 +48,55 @@ func (v *valueFile) of(folder, day string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(syncFolder(dir), syncFolder(folder)); err != nil {
+	info, err := f.Stat()
+	if err = errors.Join(err, syncFolder(dir), syncFolder(folder)); err != nil {
 		_ = f.Close() // the first error is the one to tell
 		return err
 	}
-	v.day, v.file = day, f
+	v.day, v.file, v.info = day, f, info
 	return nil
 }
 
 // isAt tells whether an open file is still the one of that name.
-func isAt(f *os.File, path string) bool {
+func isAt(held os.FileInfo, path string) bool {
 	named, err := os.Stat(path)
-	held, heldErr := f.Stat()
-	return err == nil && heldErr == nil && os.SameFile(named, held)
+	return err == nil && os.SameFile(named, held)
 }
 
 // append puts texts at the end of the file and gives where it began. What
 // could not be written whole is cut off again.
-func (v *valueFile) append(data []byte, sync bool) (at int64, err error) {
+func (v *valueFile) append(data []byte) (at int64, err error) {
 	at, err = v.file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return 0, err
 	}
-	_, err = v.file.WriteAt(data, at)
-	if err == nil && sync {
-		err = v.file.Sync()
-	}
-	if err != nil {
+	if _, err := v.file.WriteAt(data, at); err != nil {
 		return 0, errors.Join(err, v.file.Truncate(at))
 	}
+	v.dirty = true
 	return at, nil
+}
+
+// sync waits until what was written is on disk.
+func (v *valueFile) sync() error {
+	if !v.dirty {
+		return nil
+	}
+	if err := syncData(v.file); err != nil {
+		return fmt.Errorf("%s: %w", valuesFolder, err)
+	}
+	v.dirty = false
+	return nil
 }
 
 func (v *valueFile) close() {
 	if v.file != nil {
 		_ = v.file.Close() // every write was synced
 	}
-	v.day, v.file = "", nil
+	v.day, v.file, v.info, v.dirty = "", nil, nil, false
 }
+
+var errShort = errors.New("is too short")
 
 // readValue reads sealed bytes. The error tells os.ErrNotExist where the day's
 // file is gone.
@@ -98,7 +114,7 @@ func readValue(folder string, at SealedRef) ([]byte, error) {
 		return nil, err
 	}
 	if at.At > info.Size()-int64(at.Bytes) { // before so much memory is taken
-		return nil, fmt.Errorf("values/%s: has %d bytes, and none from %d on", at.File, info.Size(), at.At)
+		return nil, fmt.Errorf("values/%s: %w: it has %d bytes, expected %d from %d on", at.File, errShort, info.Size(), at.Bytes, at.At)
 	}
 	blob := make([]byte, at.Bytes)
 	if _, err := f.ReadAt(blob, at.At); err != nil {
