@@ -13,12 +13,13 @@ import (
 // cut off with all that follows it: no answer of it has left, for the tree is
 // written after both are on disk and has nothing of it, and what came later
 // would have put this one on disk too. Where a checkpoint has the line, or the
-// file of its day or the key of its person is gone, it was no such crash.
+// file of its day or the key of its person is gone, it was no such crash. (The
+// checkpoints that are not reached yet are in ahead, the last of the folder too.)
 
 // lostSealed tells whether a line is one of these. It is asked of lines that the
 // tree has no hash of, which are few.
 func (f *openLog) lostSealed(line []byte, place int64) (bool, error) {
-	if !f.unhashed(place) || f.entries < f.last.Entries {
+	if !f.unhashed(place) {
 		return false, nil
 	}
 	for _, h := range f.ahead {

@@ -3,6 +3,7 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -93,6 +94,11 @@ func TestDamagedValuesAreNoCrash(t *testing.T) {
 		"in-a-checkpoint": func(p place) {
 			must(t, p.open(t).Close())
 			p.write(t, treeFile, nil)
+		},
+		"in-a-checkpoint-of-the-folder-alone": func(p place) {
+			must(t, p.open(t).Close())
+			p.write(t, treeFile, nil)
+			must(t, os.RemoveAll(p.path("state")))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
