@@ -107,7 +107,7 @@ func (l *loader) readModules() {
 			plugins = append(plugins, ct.Plugin)
 		}
 	}
-	sideBySide(len(plugins), func(n int) {
+	asManyAsProcessors(len(plugins), func(n int) {
 		read := l.modules[plugins[n]]
 		var wasm []byte
 		if wasm, read.err = readModuleFile(plugins[n]); read.err == nil {
@@ -120,8 +120,8 @@ func readModuleFile(plugin string) ([]byte, error) {
 	return regularfile.Read(filepath.Join(plugin, ModuleFile), sandbox.MaxModule)
 }
 
-// sideBySide does each of n things, as many at once as there are processors.
-func sideBySide(n int, do func(int)) {
+// asManyAsProcessors does each of n things, as many at once as there are processors.
+func asManyAsProcessors(n int, do func(int)) {
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i := range n {
@@ -163,7 +163,7 @@ func (l *loader) openModules(ctx context.Context, cache string) {
 	engine := l.engine(cache)
 	tools := l.host.config.Tools
 	errs := make([]error, len(tools))
-	sideBySide(len(tools), func(n int) {
+	asManyAsProcessors(len(tools), func(n int) {
 		t := l.host.tools[tools[n].Name]
 		if t.inspected == nil {
 			return // its fault was told
@@ -188,7 +188,7 @@ func (l *loader) moduleFaults(errs []error) {
 func (h *Host) Prepare(ctx context.Context) error {
 	l := newLoader(h, nil)
 	errs := make([]error, len(h.config.Tools))
-	sideBySide(len(errs), func(n int) { errs[n] = h.tools[h.config.Tools[n].Name].module.Prepare(ctx) })
+	asManyAsProcessors(len(errs), func(n int) { errs[n] = h.tools[h.config.Tools[n].Name].module.Prepare(ctx) })
 	if l.moduleFaults(errs); len(l.faults) > 0 {
 		return &config.Faults{List: l.faults}
 	}
@@ -206,7 +206,7 @@ func (h *Host) Ahead() {
 	h.stopAhead = func() { cancel(); <-done }
 	go func() {
 		defer close(done)
-		sideBySide(len(h.config.Tools), func(n int) {
+		asManyAsProcessors(len(h.config.Tools), func(n int) {
 			t := h.tools[h.config.Tools[n].Name]
 			bounds := sandbox.Call{Time: t.Limits.Time, Fuel: t.Limits.Fuel, HostCalls: t.Limits.HostCalls}
 			if err := t.module.Ahead(ctx, bounds); err != nil && ctx.Err() == nil {
