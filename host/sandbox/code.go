@@ -106,13 +106,14 @@ func (m *Module) Ahead(ctx context.Context, bounds Call) error {
 // codeOf gives the code of a module, and counts one that uses it. It is rewritten and compiled beside the caller, who waits
 // only so long.
 func (e *Engine) codeOf(ctx context.Context, from source) (*compilation, error) {
+	beside := context.WithoutCancel(ctx)
 	c := e.compilation(from.digest, func() (*machineCode, error) {
 		s, err := from.sections(e.offer)
 		if err != nil {
 			return nil, err
 		}
 		manifest, _ := s.judge(e.offer)
-		return e.rewriteAndCompile(context.WithoutCancel(ctx), s, manifest)
+		return e.rewriteAndCompile(beside, s, manifest)
 	})
 	ctx, cancel := context.WithTimeoutCause(ctx, e.compileTime, fmt.Errorf("compiling it takes longer than %v", e.compileTime))
 	defer cancel()
