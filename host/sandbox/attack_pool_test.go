@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -245,4 +246,121 @@ func TestAttackCloseWaitsForAFill(t *testing.T) {
 	if err := m.Close(t.Context()); err != nil || time.Since(start) > time.Second {
 		t.Errorf("%v after %v", err, time.Since(start))
 	}
+}
+
+// TestAttackRefusalOfAnotherCall: that one call was refused memory says nothing of how the next ends; that the module was
+// refused some while it was initialised is so in every call.
+func TestAttackRefusalOfAnotherCall(t *testing.T) {
+	more := slices.Concat(i32(1000), opGrow, opDrop)
+	g := newGuest().imp("records", "get")
+	g.run(g.ask("records.get", 0, 0, 0, 0), opHigh, op(0x04, 0x40), opUnreachable, opEndBlock, more, i32(0))
+	m := openModule(t, engineOf(t, Options{}), g.bytes(), Limits{Memory: 1 << 20, Instances: 1})
+	if _, _, err := m.Run(t.Context(), bounds(saying(OK, ""))); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := m.Run(t.Context(), bounds(saying(Denied, "")))
+	wantStop(t, err, Trap, "unreachable")
+	starts := newGuest()
+	starts.export("_initialize", kindFunction, starts.fn("", "", 0, more))
+	m = openModule(t, engineOf(t, Options{}), starts.run(i32(5)).bytes(), Limits{Memory: 1 << 20, Instances: 1})
+	for range 3 {
+		_, code, err := m.Run(t.Context(), bounds(&answers{}))
+		wantStop(t, err, OutOfMemory, "run returned 5")
+		if code != 5 {
+			t.Error(code)
+		}
+	}
+	if n := m.Instances(); n != 1 {
+		t.Errorf("%d instances", n)
+	}
+}
+
+// TestAttackIdleCountsWhatItHas: a memory that grew while it was initialised has a quarter more than it shows, which counts too.
+func TestAttackIdleCountsWhatItHas(t *testing.T) {
+	g := newGuest()
+	g.export("_initialize", kindFunction, g.fn("", "", 0, rep(20, i32(10), opGrow, opDrop)))
+	m := openModule(t, engineOf(t, Options{}), g.run(i32(0)).bytes(), Limits{Memory: 32 << 20})
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			if _, _, err := m.Run(context.Background(), bounds(&answers{})); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	eventually(t, "all are put back", func() bool { all, ready, _ := m.state(); return ready == all })
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	has := int64(0)
+	for _, i := range m.ready {
+		has += int64(cap(i.memory.bytes))
+	}
+	if has == 0 || m.pool.counted != has {
+		t.Errorf("they have %d bytes and count with %d", has, m.pool.counted)
+	}
+}
+
+// TestAttackRenewalOfSegments: the two instructions that TestRenewal leaves out.
+func TestAttackRenewalOfSegments(t *testing.T) {
+	for name, code := range map[string][]byte{
+		"table.init": slices.Concat(i32(0), i32(0), i32(0), op(0xfc, 12, 0, 0)),
+		"elem.drop":  op(0xfc, 13, 0),
+	} {
+		g := newGuest()
+		g.tables = [][]byte{{typeFuncref, 0, 4}}
+		f := g.fn("", "", 0)
+		g.after = section(9, vector(slices.Concat([]byte{1, 0}, vector(leb(f))))) // passive
+		manifest, faults := Inspect(g.run(code, i32(0)).bytes(), offer())
+		if len(faults) > 0 || len(manifest.Renewal) != 1 || !strings.HasPrefix(manifest.Renewal[0], "it uses "+name) {
+			t.Errorf("%s: %q, %v", name, manifest.Renewal, faults)
+		}
+	}
+}
+
+// TestAttackBadEndsAreClosed is S4: whatever ends a call other than that run returns, its instance goes with it, and so does one that grew.
+// Putting them back would do for all that is known of; this is for what is not.
+func TestAttackBadEndsAreClosed(t *testing.T) {
+	exit := newGuest().importAs(wasiModule, "proc_exit", i32Value, "")
+	recurses := newGuest()
+	recurses.fn("", "", 0, callTo(0))
+	for name, g := range map[string]*guest{
+		"trap":             newGuest().run(opUnreachable),
+		"exit":             exit.run(i32(0), callTo(0), i32(0)),
+		"out-of-fuel":      newGuest().run(forever(), i32(0)),
+		"stack-overflow":   recurses.run(callTo(0), i32(0)),
+		"host-error":       asking(1),
+		"too-many-calls":   asking(9),
+		"grows-by-one":     newGuest().run(i32(1), opGrow, opDrop, i32(0)),
+		"well":             asking(2),
+		"grows-by-nothing": newGuest().run(i32(0), opGrow, opDrop, i32(0)),
+		"another-number":   newGuest().run(i32(5)),
+		"refused-memory":   newGuest().run(i32(1000), opGrow, opDrop, i32(0)),
+	} {
+		m := openModule(t, engineOf(t, Options{}), g.bytes(), Limits{Memory: 1 << 20, Instances: 1})
+		for range 4 {
+			call := bounds(&answers{f: func(_ context.Context, _, _ string, _ []byte) (Status, []byte, error) {
+				if name == "host-error" {
+					panic("of the host")
+				}
+				return OK, nil, nil
+			}})
+			call.Fuel = 5_000_000
+			_, _, _ = m.Run(t.Context(), call)
+		}
+		want := uint64(4)
+		switch name {
+		case "well", "grows-by-nothing", "another-number", "refused-memory":
+			want = 1
+		}
+		if n := m.Instances(); n != want {
+			t.Errorf("%s: %d instances for four calls, want %d", name, n, want)
+		}
+	}
+}
+
+// asking asks the host so many times.
+func asking(n int) *guest {
+	g := newGuest().imp("records", "get")
+	return g.run(rep(n, g.ask("records.get", 0, 0, 0, 0), opDrop), i32(0))
 }

@@ -228,7 +228,7 @@ func (p *pool) putAside(m *Module, i *instance) {
 		p.remove(m, i)
 		return
 	}
-	p.count(i, int64(len(i.memory.bytes)))
+	p.count(i, i.memory.held())
 	if !i.stale {
 		p.keep(m, i)
 		return
