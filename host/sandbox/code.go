@@ -75,6 +75,9 @@ func (m *Module) Prepare(ctx context.Context) error {
 	if m.compiled.Load() != nil {
 		return nil
 	}
+	if ctx.Err() != nil { // select chooses by chance
+		return context.Cause(ctx)
+	}
 	c, err := m.engine.codeOf(ctx, m.source)
 	if err != nil {
 		return err
@@ -103,13 +106,14 @@ func (m *Module) Ahead(ctx context.Context, bounds Call) error {
 // codeOf gives the code of a module, and counts one that uses it. It is rewritten and compiled beside the caller, who waits
 // only so long.
 func (e *Engine) codeOf(ctx context.Context, from source) (*compilation, error) {
+	beside := context.WithoutCancel(ctx)
 	c := e.compilation(from.digest, func() (*machineCode, error) {
 		s, err := from.sections(e.offer)
 		if err != nil {
 			return nil, err
 		}
 		manifest, _ := s.judge(e.offer)
-		return e.rewriteAndCompile(context.WithoutCancel(ctx), s, manifest)
+		return e.rewriteAndCompile(beside, s, manifest)
 	})
 	ctx, cancel := context.WithTimeoutCause(ctx, e.compileTime, fmt.Errorf("compiling it takes longer than %v", e.compileTime))
 	defer cancel()
@@ -133,36 +137,49 @@ func (e *Engine) compilation(key [sha256.Size]byte, compile func() (*machineCode
 		c = &compilation{key: key, done: make(chan struct{})}
 		e.codes[key] = c
 		go func() {
-			defer close(c.done)
 			c.code, c.err = compile()
+			if e.compiled(c) {
+				_ = c.free(context.Background()) // nobody waits for it any more
+			}
 		}()
 	}
 	c.users++
 	return c
 }
 
-// release counts one less, and frees what nobody uses.
+// compiled ends a compilation, and says whether nobody uses it.
+func (e *Engine) compiled(c *compilation) (unused bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	close(c.done)
+	return e.forget(c)
+}
+
+// release counts one less, and frees what nobody uses. One that is still on its way stays, for who asks for it next: else
+// each caller that goes away would leave one behind that runs, and the next begin another.
 func (e *Engine) release(ctx context.Context, c *compilation) error {
 	e.mu.Lock()
 	c.users--
-	last := c.users == 0
-	if last {
-		delete(e.codes, c.key)
-	}
+	unused := e.forget(c)
 	e.mu.Unlock()
-	if !last {
-		return nil
+	if unused {
+		return c.free(ctx)
 	}
+	return nil
+}
+
+// forget takes a compilation that has ended and that nobody uses off the engine's list, and says whether it did.
+func (e *Engine) forget(c *compilation) bool {
 	select {
 	case <-c.done:
-		return c.free(ctx)
 	default:
-		go func() {
-			<-c.done
-			_ = c.free(context.Background()) // nobody will use it
-		}()
-		return nil
+		return false
 	}
+	if c.users > 0 {
+		return false
+	}
+	delete(e.codes, c.key)
+	return true
 }
 
 func (c *compilation) free(ctx context.Context) error {

@@ -219,13 +219,15 @@ func (m *Module) makeImage(i *instance, c *call) (made bool, err error) {
 	return err == nil, err
 }
 
-// makeNew makes an instance and initialises it: with no session and no grant, within the bounds of a call.
+// makeNew makes an instance and initialises it: with no session and no grant, within the bounds of a call. What the guest
+// says counts with what it says in the call. Random numbers and clocks are the real ones: who comes first must not choose for all.
 func (m *Module) makeNew(i *instance, c *call) error {
 	given := c.Call
-	given.Functions = initialising{c}
+	given.Random, given.Clock = nil, nil
 	first := m.newCall(c.ctx.Context, given, c.turn)
 	defer first.ctx.close()
-	first.deadline = c.deadline
+	first.Functions, first.deadline, first.output = initialising{first}, c.deadline, c.output
+	defer func() { c.output = first.output }()
 	err := m.instantiate(&first.ctx, i)
 	if err == nil {
 		err = i.initialize(first)
@@ -242,7 +244,7 @@ type initialising struct{ *call }
 // Call implements Functions: a line of the log goes to the operator, and all else is denied.
 func (c initialising) Call(_ context.Context, module, function string, request []byte) (Status, []byte, error) {
 	if module == logModule && function == logFunction {
-		_, _ = c.output.Write(append(request, '\n'))
+		_, _ = c.output.to.Write(append(request, '\n')) // it was counted
 		return OK, nil, nil
 	}
 	return Denied, []byte(`{"error":"nothing is granted while the module is initialised; ask in run"}`), nil

@@ -96,8 +96,10 @@ func (i *instance) call(c *call) (code int32, err error) {
 	}
 	i.begin(c)
 	defer i.end(c)
-	err = i.run.CallWithStack(&c.ctx, i.results[:])
-	return int32(uint32(i.results[0])), err
+	if err = i.run.CallWithStack(&c.ctx, i.results[:]); err != nil {
+		return 0, err // what stands there is of another call
+	}
+	return int32(uint32(i.results[0])), nil
 }
 
 // close ends an instance. It holds no file; there is nothing to report.

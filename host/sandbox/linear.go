@@ -55,10 +55,18 @@ func (m *linearMemory) room(size uint64) []byte {
 		}
 	}
 	room := size
-	if len(m.bytes) > 0 { // growing: Go's runtime asks for a few pages many times
+	if m.call != nil && len(m.bytes) > 0 { // a guest that grows: Go's runtime asks for a few pages many times
 		room = min(m.limit, size+size/4)
 	}
 	return make([]byte, size, room)
+}
+
+// held is what the memory takes, in bytes. Of one that is mapped the rest was never touched.
+func (m *linearMemory) held() int64 {
+	if m.mapped != nil {
+		return int64(len(m.bytes))
+	}
+	return int64(cap(m.bytes))
 }
 
 // Free implements experimental.LinearMemory. Go frees its own bytes.

@@ -41,9 +41,11 @@ type instances struct {
 	used    []*instance // to be put back
 	listed  bool        // in pool.left
 	filling bool        // one is being made ahead
-	waiters []*waiter
-	closed  bool
-	quiet   chan struct{} // closed when calls is 0 after Close
+	// stopFill ends the making ahead; nil: none was begun.
+	stopFill context.CancelFunc
+	waiters  []*waiter
+	closed   bool
+	quiet    chan struct{} // closed when calls is 0 after Close
 }
 
 // waiter is a call that waits. It is given nothing, by closing, when its module is closed.
@@ -226,7 +228,7 @@ func (p *pool) putAside(m *Module, i *instance) {
 		p.remove(m, i)
 		return
 	}
-	p.count(i, int64(len(i.memory.bytes)))
+	p.count(i, i.memory.held())
 	if !i.stale {
 		p.keep(m, i)
 		return
@@ -321,8 +323,11 @@ func (p *pool) fillAhead(m *Module, c *call) {
 	m.filling = true
 	m.calls++
 	i := p.add(m)
-	ahead := m.newCall(context.Background(), Call{Time: c.Time, Fuel: c.Fuel, HostCalls: c.HostCalls}, now())
+	ctx, stop := context.WithCancel(context.Background())
+	m.stopFill = stop
+	ahead := m.newCall(ctx, Call{Time: c.Time, Fuel: c.Fuel, HostCalls: c.HostCalls}, now())
 	go func() {
+		defer stop()
 		defer ahead.ctx.close()
 		err := m.make(i, ahead)
 		i.since = now()
@@ -395,9 +400,13 @@ func (p *pool) close(m *Module) (quiet <-chan struct{}, first bool) {
 		close(w.got)
 	}
 	m.waiters = nil
+	if m.stopFill != nil {
+		m.stopFill()
+	}
 	if m.calls == 0 {
 		close(m.quiet)
 	}
+	p.serve() // those behind it
 	return m.quiet, true
 }
 
