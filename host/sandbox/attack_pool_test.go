@@ -364,3 +364,125 @@ func asking(n int) *guest {
 	g := newGuest().imp("records", "get")
 	return g.run(rep(n, g.ask("records.get", 0, 0, 0, 0), opDrop), i32(0))
 }
+
+// TestAttackStackInTwoSteps is S16: both together are the bound, and there is no third.
+func TestAttackStackInTwoSteps(t *testing.T) {
+	m := openModule(t, engineOf(t, Options{}), newGuest().run(i32(0)).bytes(), Limits{Memory: 1 << 20})
+	for range 2 { // a call after one that was deep begins again
+		c := m.newCall(t.Context(), bounds(&answers{}), now())
+		i, err := m.take(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i.begin(c)
+		if first := int64(i.stack.Get()); first != shallowStack {
+			t.Errorf("%d bytes of stack at first", first)
+		}
+		c.deeper(-10)
+		if rest := int64(i.stack.Get()); shallowStack+10+rest != stackBytes {
+			t.Errorf("%d bytes in all, want %d", shallowStack+10+rest, stackBytes)
+		}
+		func() {
+			defer func() {
+				if s, ok := recover().(*Stop); !ok || s.Reason != Trap {
+					t.Errorf("a third step ends with %v", s)
+				}
+			}()
+			c.deeper(-1)
+		}()
+		i.end(c)
+		m.pool.give(m, i, true)
+	}
+}
+
+// TestAttackCloseGivesBackWhatIsIdle: a closed module whose last call takes long kept its idle instances, and their memory, until
+// that ended.
+func TestAttackCloseGivesBackWhatIsIdle(t *testing.T) {
+	m := openModule(t, engineOf(t, Options{}), asks(), Limits{Memory: 1 << 20})
+	first := &held{letGo: make(chan struct{})}
+	var wait sync.WaitGroup
+	for range 6 {
+		wait.Go(func() { _, _, _ = m.Run(context.Background(), bounds(first)) })
+	}
+	first.until(t, 6)
+	close(first.letGo)
+	wait.Wait()
+	h := &held{letGo: make(chan struct{})}
+	done := make(chan error, 2)
+	go func() { _, _, err := m.Run(context.Background(), bounds(h)); done <- err }()
+	h.until(t, 1)
+	go func() { done <- m.Close(context.Background()) }()
+	eventually(t, "only what a call holds is there", func() bool { all, _, counted := m.state(); return all == 1 && counted == 1<<20 })
+	close(h.letGo)
+	if err := errors.Join(<-done, <-done); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAttackLargeImage: what grew beyond the bound of an image while it was initialised is made anew for each call.
+func TestAttackLargeImage(t *testing.T) {
+	g := newGuest()
+	g.export("_initialize", kindFunction, g.fn("", "", 0, i32(largestImage/pageSize), opGrow, opDrop, i32(8), i32(9), op(0x36, 2, 0)))
+	m := openModule(t, engineOf(t, Options{}), g.run(i32(8), op(0x28, 2, 0), i32(8), i32(1), op(0x36, 2, 0)).bytes(), Limits{Memory: 2 * largestImage, Instances: 1})
+	for range 3 {
+		if _, code, err := m.Run(t.Context(), bounds(&answers{})); err != nil || code != 9 {
+			t.Error(code, err)
+		}
+	}
+	if n := m.Instances(); n != 3 || m.image() != nil {
+		t.Errorf("%d instances for three calls, an image %v", n, m.image() != nil)
+	}
+}
+
+// TestAttackGoneLetsOthersOn: a call that waited for memory and went away kept nobody waiting.
+func TestAttackGoneLetsOthersOn(t *testing.T) {
+	const mb = 1 << 20
+	e := engineOf(t, Options{Memory: 10 * mb})
+	large, small := openModule(t, e, asks(), Limits{Memory: 6 * mb}), openModule(t, e, newGuest().run(i32(3)).bytes(), Limits{Memory: 2 * mb})
+	h := &held{letGo: make(chan struct{})}
+	done, gone, through := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+	go func() { _, _, err := large.Run(context.Background(), bounds(h)); done <- err }()
+	h.until(t, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { _, _, err := large.Run(ctx, bounds(h)); gone <- err }()
+	waits := func(m *Module) func() bool {
+		return func() bool { e.pool.mu.Lock(); defer e.pool.mu.Unlock(); return len(m.waiters) == 1 }
+	}
+	eventually(t, "the large one waits for memory", waits(large))
+	go func() { _, _, err := small.Run(context.Background(), bounds(&answers{})); through <- err }()
+	eventually(t, "the small one waits behind it", waits(small))
+	cancel()
+	wantStop(t, <-gone, Cancelled, "")
+	select {
+	case err := <-through:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Second):
+		t.Error("there is room, and it waits")
+	}
+	close(h.letGo)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAttackUsedAgainCountsWhole: an instance that a call has counts with all that it may come to have, also where it is not new.
+func TestAttackUsedAgainCountsWhole(t *testing.T) {
+	const limit = 1 << 20
+	m := openModule(t, engineOf(t, Options{}), asks(), Limits{Memory: limit, Instances: 1})
+	for range 3 {
+		h := &held{letGo: make(chan struct{})}
+		done := make(chan error, 1)
+		go func() { _, _, err := m.Run(context.Background(), bounds(h)); done <- err }()
+		h.until(t, 1)
+		if _, _, counted := m.state(); counted != limit {
+			t.Errorf("%d bytes in a call", counted)
+		}
+		close(h.letGo)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		eventually(t, "it counts with what it has", func() bool { _, ready, counted := m.state(); return ready == 1 && counted == pageSize })
+	}
+}
