@@ -486,3 +486,21 @@ func TestAttackUsedAgainCountsWhole(t *testing.T) {
 		eventually(t, "it counts with what it has", func() bool { _, ready, counted := m.state(); return ready == 1 && counted == pageSize })
 	}
 }
+
+// TestAttackWaitingForAnImage: who waits while another call makes the image does so within its own time.
+func TestAttackWaitingForAnImage(t *testing.T) {
+	m := openModule(t, engineOf(t, Options{}), stuckAtStart().bytes(), Limits{Memory: 1 << 20})
+	long, short := bounds(&answers{}), bounds(&answers{})
+	long.Time, long.Fuel, short.Time = 2*time.Second, 1<<62, 20*time.Millisecond
+	done := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { _, _, err := m.Run(ctx, long); done <- err }()
+	eventually(t, "it is initialised", func() bool { return m.Instances() == 1 && len(m.cell.turn) == 1 })
+	usage, _, err := m.Run(t.Context(), short)
+	wantStop(t, err, Deadline, "")
+	if usage.Time > time.Second {
+		t.Errorf("it waited for %v", usage.Time)
+	}
+	cancel()
+	wantStop(t, <-done, Cancelled, "")
+}
