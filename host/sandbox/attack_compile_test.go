@@ -68,8 +68,13 @@ func TestAttackAbandonedCompilationIsFreed(t *testing.T) {
 	if err := m.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
+	e.mu.Lock()
+	c := e.codes[m.source.digest]
+	e.mu.Unlock()
 	close(goOn)
-	eventually(t, "the code is freed", func() bool { return e.codesLeft() == 0 })
+	eventually(t, "the code is off the list", func() bool { return e.codesLeft() == 0 })
+	<-c.done
+	eventually(t, "the code is freed", func() bool { _, err := c.code.runtime.CompileModule(t.Context(), wasm); return err != nil })
 }
 
 // TestAttackCompileAfterTheEnd: whose context has ended begins nothing. A host that was closed while it prepared thirty tools

@@ -178,3 +178,28 @@ func TestAttackUsedAgainCountsWhole(t *testing.T) {
 		eventually(t, "it counts with what it has", func() bool { _, ready, counted := m.state(); return ready == 1 && counted == pageSize })
 	}
 }
+
+// TestAttackWaitingToInstantiate: who waits because others make instances does so within its own time.
+func TestAttackWaitingToInstantiate(t *testing.T) {
+	e := engineOf(t, Options{})
+	m := openModule(t, e, newGuest().run(i32(3)).bytes(), Limits{Memory: 1 << 20})
+	for range cap(e.slots) {
+		e.slots <- struct{}{}
+	}
+	call := bounds(&answers{})
+	call.Time = 20 * time.Millisecond
+	done := make(chan error, 1)
+	go func() { _, _, err := m.Run(context.Background(), call); done <- err }()
+	select {
+	case err := <-done:
+		wantStop(t, err, Deadline, "")
+	case <-time.After(2 * time.Second):
+		t.Error("it waits for ever")
+	}
+	for range cap(e.slots) {
+		<-e.slots
+	}
+	if _, code, err := m.Run(t.Context(), bounds(&answers{})); err != nil || code != 3 {
+		t.Error(code, err)
+	}
+}
