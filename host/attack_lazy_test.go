@@ -3,6 +3,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/toolhost/toolhost/host/sandbox"
 )
@@ -79,5 +82,33 @@ func TestAttackPrepareAheadCloseTogether(t *testing.T) {
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestAttackInitialisationIsHeard: a guest that is initialised ahead of its first call says nothing to that call; its operator hears
+// it all the same.
+func TestAttackInitialisationIsHeard(t *testing.T) {
+	module := wasm([]string{"toolhost.log"}, map[byte][]byte{
+		7: []byte("\x03\x06memory\x02\x00\x03run\x00\x01\x0b_initialize\x00\x02"),
+		10: []byte("\x02\x04\x00\x41\x00\x0b" +
+			"\x18\x00\x41\x00\x41\xe8\xca\xb1\xe3\x06\x36\x02\x00" + // "hell" at 0
+			"\x41\x00\x41\x04\x41\x00\x41\x00\x10\x00\x1a\x0b"),
+	})
+	d := newDesk(t, loadConfig)
+	d.write(t, "plugins/plain/plugin.wasm", module)
+	d.write(t, "plugins/plain/contract.json", plainContract)
+	var out bytes.Buffer
+	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: &out, Mutex: new(sync.Mutex)})
+	h, err := Open(t.Context(), filepath.Join(d.dir, "config.toml"), Options{Recorder: d.recorder, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Ahead()
+	h.Call(t.Context(), Session{Role: "anyone"}, ask("plain", `{"id":"a"}`))
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "hell"); n != 1 {
+		t.Errorf("%d times in the log:\n%s", n, out.String())
 	}
 }

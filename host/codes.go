@@ -101,7 +101,7 @@ func Codes() []Code {
 		{codeTrap, GatePlugin, Failed, "the guest trapped, exited or broke the ABI", "no", "the tool's author", wordsFailed},
 		{codePluginError, GatePlugin, Failed, "the guest said that it failed", "perhaps", "the tool's author; the record has the guest's text", wordsFailed},
 		{codeCancelled, GatePlugin, Failed, "the caller went away while the guest ran", "yes", "nobody", "The call was cancelled."},
-		{codeUnavailable, GatePlugin, Failed, "the host could not do what the guest may ask for: a database that does not answer, a row that is not what its types say", "perhaps", "an operator: the database", wordsUnavailable},
+		{codeUnavailable, GatePlugin, Failed, "the host could not do what the guest may ask for: a database that does not answer, a row that is not what its types say; or the module could not be compiled, because its file has changed or is gone", "perhaps", "an operator: the database, the plugin's file", wordsUnavailable},
 		{codeInvalidResult, GateResult, Failed, "the guest's result is missing, is not strict JSON or does not fit the contract", "no", "the tool's author", wordsFailed},
 		{codeResultTooLarge, GateResult, Failed, "the result is longer than limits.result_chars", "no", "the tool's author, or limits.result_chars", "The result is too large to return; ask for less."},
 		{codeNoEffect, GateResult, Failed, "the guest of an approved write ended well and has not asked for its row; nothing was written", "no", "the tool's author", wordsFailed},

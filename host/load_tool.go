@@ -208,7 +208,9 @@ func (h *Host) Ahead() {
 		defer close(done)
 		asManyAsProcessors(len(h.config.Tools), func(n int) {
 			t := h.tools[h.config.Tools[n].Name]
-			bounds := sandbox.Call{Time: t.Limits.Time, Fuel: t.Limits.Fuel, HostCalls: t.Limits.HostCalls}
+			said := &guestOutput{log: h.log.Named(t.Name)}
+			defer said.flush()
+			bounds := sandbox.Call{Time: t.Limits.Time, Fuel: t.Limits.Fuel, HostCalls: t.Limits.HostCalls, LogBytes: int(t.Limits.Log), Output: said}
 			if err := t.module.Ahead(ctx, bounds); err != nil && ctx.Err() == nil {
 				h.log.Error("a tool is not ready, and its calls will fail", "tool", t.Name, "module", t.moduleFile, "why", err)
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/toolhost/toolhost/host/sandbox"
 )
 
-// Gate 6, plugin: the guest runs, in a fresh instance, within its limits (I12).
+// Gate 6, plugin: the guest runs, in an instance that no call has touched since it was put back, within its limits (I12).
 // This is the only file that starts one.
 
 // answered is what a guest gave before it ended well.

@@ -190,6 +190,10 @@ func randomCall(t *testing.T, r *rand.Rand, m *Module) string {
 			<-ctx.Done()
 		case 4:
 			time.Sleep(time.Millisecond)
+		case 5: // what is left behind by a function ends with the call
+			go func() { <-ctx.Done(); _, _ = ctx.Deadline(); _, _ = ctx.Err(), ctx.Value(t) }()
+		case 6:
+			go func() { own, end := context.WithTimeout(ctx, time.Hour); defer end(); <-own.Done() }()
 		}
 		return OK, []byte{1, 2, 3, 4}, nil
 	}})

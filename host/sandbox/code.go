@@ -136,15 +136,35 @@ func (e *Engine) compilation(key [sha256.Size]byte, compile func() (*machineCode
 	if c == nil {
 		c = &compilation{key: key, done: make(chan struct{})}
 		e.codes[key] = c
-		go func() {
-			c.code, c.err = compile()
-			if e.compiled(c) {
-				_ = c.free(context.Background()) // nobody waits for it any more
-			}
-		}()
+		go e.run(c, compile)
 	}
 	c.users++
 	return c
+}
+
+// run compiles, when it is its turn: as many do at once as there are processors, because one can take a gigabyte. It does not
+// begin what nobody waits for any more, and frees it if it ends so.
+func (e *Engine) run(c *compilation, compile func() (*machineCode, error)) {
+	e.compiling <- struct{}{}
+	defer func() { <-e.compiling }()
+	if e.unwanted(c) {
+		return
+	}
+	c.code, c.err = compile()
+	if e.compiled(c) {
+		_ = c.free(context.Background())
+	}
+}
+
+// unwanted takes a compilation that nobody waits for off the engine's list before it begins, and says whether it did.
+func (e *Engine) unwanted(c *compilation) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if c.users > 0 {
+		return false
+	}
+	delete(e.codes, c.key)
+	return true
 }
 
 // compiled ends a compilation, and says whether nobody uses it.

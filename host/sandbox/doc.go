@@ -23,8 +23,8 @@
 //	S8   Growth beyond the memory limit is refused and remembered: a guest that then ends
 //	     badly is [OutOfMemory], whatever it says itself. Tables have a maximum.
 //	S9   A panic in [Functions] ends the call as [HostError]. No stack leaves the wrapper.
-//	S10  What a guest says (log, stdout, stderr) is bounded together; the excess is dropped
-//	     and that is said once.
+//	S10  What a guest says (log, stdout, stderr), in a call and where that call initialises an instance, is bounded
+//	     together; the excess is dropped and that is said once.
 //	S11  The zero [Call] runs nothing, and the zero [Reason] is no success.
 //	S12  WASI is what wasi.go lists and no more. Clocks are real unless the call has its own,
 //	     because wazero's default clock stalls a Go guest's collector; a sleep ends with the call.

@@ -42,6 +42,7 @@ type Engine struct {
 	offer       Offer
 	compileTime time.Duration
 	slots       chan struct{} // each holds one while an instance is made
+	compiling   chan struct{} // each holds one while a module is compiled
 	pool        *pool
 
 	mu    sync.Mutex
@@ -53,7 +54,7 @@ type Engine struct {
 // this user, closed to all others (0700). A missing folder is made.
 func NewEngine(o Options) (*Engine, error) {
 	e := &Engine{
-		offer: Offer{}, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), compileTime: cmp.Or(o.CompileTime, DefaultCompileTime),
+		offer: Offer{}, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), compiling: make(chan struct{}, runtime.GOMAXPROCS(0)), compileTime: cmp.Or(o.CompileTime, DefaultCompileTime),
 		pool:  &pool{total: cmp.Or(o.Memory, DefaultMemory), idle: cmp.Or(o.Idle, DefaultIdle), modules: map[*Module]bool{}},
 		codes: map[[sha256.Size]byte]*compilation{},
 	}

@@ -387,7 +387,7 @@ func (p *pool) gone(m *Module) {
 	}
 }
 
-// close lets no further call into a module. What it gives is closed when the last one has left.
+// close lets no further call into a module. The channel that it gives is closed when the last one has left.
 func (p *pool) close(m *Module) (quiet <-chan struct{}, first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -400,6 +400,7 @@ func (p *pool) close(m *Module) (quiet <-chan struct{}, first bool) {
 		close(w.got)
 	}
 	m.waiters = nil
+	p.drop(m)
 	if m.stopFill != nil {
 		m.stopFill()
 	}
@@ -410,14 +411,19 @@ func (p *pool) close(m *Module) (quiet <-chan struct{}, first bool) {
 	return m.quiet, true
 }
 
-// forget closes the instances of a module that no call holds.
-func (p *pool) forget(m *Module) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// drop closes the instances of a module that no call holds.
+func (p *pool) drop(m *Module) {
 	for _, i := range slices.Concat(m.ready, m.used) {
 		p.remove(m, i)
 	}
 	m.ready, m.used = nil, nil
+}
+
+// forget ends a module that no call holds.
+func (p *pool) forget(m *Module) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drop(m)
 	delete(p.modules, m)
 	p.left = slices.DeleteFunc(p.left, func(other *Module) bool { return other == m })
 	p.serve()

@@ -13,10 +13,10 @@ type Call struct {
 	Time      time.Duration // waiting for an instance, making one, and run; not compiling, where that was not done before
 	Fuel      int64         // units (docs/sandbox.md), for run; an instance that must be initialised has as much for that
 	HostCalls int           // calls of offered functions, toolhost.log not counted
-	LogBytes  int           // stdout, stderr and toolhost.log requests together
+	LogBytes  int           // stdout, stderr and toolhost.log requests together, of _initialize and warm_up too
 	Functions Functions     // answers what the guest asks
-	Random    io.Reader     // the guest's random numbers; nil: crypto/rand
-	Clock     Clock         // the guest's clocks; nil: the real ones
+	Random    io.Reader     // the guest's random numbers in run; nil: crypto/rand
+	Clock     Clock         // the guest's clocks in run; nil: the real ones
 	Output    io.Writer     // the guest's stdout and stderr; nil drops them
 }
 
