@@ -286,3 +286,25 @@ func TestAttackContextIsLeftBehind(t *testing.T) {
 		}
 	}
 }
+
+// TestAttackGrowthLooksAtTheClock: also in an instance that was put back, a growth that copies ends with the call's time.
+func TestAttackGrowthLooksAtTheClock(t *testing.T) {
+	m := openModule(t, engineOf(t, Options{}), newGuest().run(i32(0)).bytes(), Limits{Memory: 1 << 20})
+	c := m.newCall(t.Context(), bounds(&answers{}), now())
+	i, err := m.take(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.begin(c)
+	c.deadline = now() - 1
+	func() {
+		defer func() {
+			if s, ok := recover().(*Stop); !ok || s.Reason != Deadline {
+				t.Errorf("it grows: %v", s)
+			}
+		}()
+		i.memory.Reallocate(8 * pageSize)
+	}()
+	i.end(c)
+	m.pool.give(m, i, false)
+}
