@@ -241,3 +241,70 @@ func TestAttackWaitingForAnImage(t *testing.T) {
 	cancel()
 	wantStop(t, <-done, Cancelled, "")
 }
+
+// TestAttackContextAfterItsCall: who asks a call's context for its end once the call has ended does not wait for its deadline, or
+// leave a timer until then.
+func TestAttackContextAfterItsCall(t *testing.T) {
+	for _, before := range []bool{false, true} {
+		c := (&Module{}).newCall(t.Context(), Call{Time: time.Hour}, now())
+		if before {
+			_ = c.ctx.Done()
+		}
+		if c.ctx.Err() != nil {
+			t.Error("it has ended before")
+		}
+		c.ctx.close()
+		select {
+		case <-c.ctx.Done():
+		case <-time.After(time.Second):
+			t.Error("its end does not come")
+		}
+		if c.ctx.Err() == nil {
+			t.Error("it has not ended")
+		}
+	}
+}
+
+// TestAttackContextIsLeftBehind: what a host function has left behind ends with its call, whatever time is left.
+func TestAttackContextIsLeftBehind(t *testing.T) {
+	m := openModule(t, engineOf(t, Options{}), asking(1).bytes(), Limits{Memory: 1 << 20})
+	for range 3 {
+		left := make(chan context.Context, 1)
+		call := bounds(&answers{f: func(ctx context.Context, _, _ string, _ []byte) (Status, []byte, error) {
+			_ = ctx.Done()
+			left <- ctx
+			return OK, nil, nil
+		}})
+		call.Time = time.Hour
+		if _, _, err := m.Run(t.Context(), call); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-(<-left).Done():
+		case <-time.After(time.Second):
+			t.Error("it goes on")
+		}
+	}
+}
+
+// TestAttackGrowthLooksAtTheClock: also in an instance that was put back, a growth that copies ends with the call's time.
+func TestAttackGrowthLooksAtTheClock(t *testing.T) {
+	m := openModule(t, engineOf(t, Options{}), newGuest().run(i32(0)).bytes(), Limits{Memory: 1 << 20})
+	c := m.newCall(t.Context(), bounds(&answers{}), now())
+	i, err := m.take(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.begin(c)
+	c.deadline = now() - 1
+	func() {
+		defer func() {
+			if s, ok := recover().(*Stop); !ok || s.Reason != Deadline {
+				t.Errorf("it grows: %v", s)
+			}
+		}()
+		i.memory.Reallocate(8 * pageSize)
+	}()
+	i.end(c)
+	m.pool.give(m, i, false)
+}
