@@ -60,7 +60,8 @@ func (m *Module) instantiate(ctx context.Context, i *instance) (err error) {
 // begin gives an instance to a call.
 func (i *instance) begin(c *call) {
 	c.instance, i.memory.call = i, c
-	i.fuel.Set(0)
+	c.granted = c.nextSlice(0) // so that the first function need not ask for it
+	i.fuel.Set(uint64(c.granted))
 	i.stack.Set(shallowStack)
 }
 

@@ -47,14 +47,21 @@ func (c *call) look(fuel, stack int64) int64 {
 	if used > c.fuelLimit() {
 		c.stop(OutOfFuel, fmt.Errorf("it used up its %d units of fuel", c.Fuel))
 	}
-	next, before := int64(slice), c.looked
+	before := c.looked
 	c.alive()
-	if c.looked.since(before) > longSlice || c.instance.memory.use.most > largeForSlice {
-		next = shortSlice
-	}
+	next := c.nextSlice(c.looked.since(before))
 	next = min(next, c.fuelLimit()-used)
 	c.granted = used + next
 	return next
+}
+
+// nextSlice is the fuel to the next look, after a slice that took so long.
+func (c *call) nextSlice(took time.Duration) int64 {
+	next := int64(slice)
+	if took > longSlice || c.instance.memory.use.most > largeForSlice {
+		next = shortSlice
+	}
+	return min(next, c.fuelLimit())
 }
 
 // deeper gives a guest the rest of its stack, once.
