@@ -3,7 +3,7 @@
 // A log is one folder:
 //
 //	entries.jsonl   one canonical JSON object a line (RFC 8785); a leaf is the line's bytes without its end;
-//	                the file is locked while one group of entries is written
+//	                the file is locked while one group of entries is written, and until it is on disk
 //	tree            the hashes of the RFC 6962 tree over the lines, in the order of golang.org/x/mod/sumdb/tlog
 //	checkpoints     signed notes, one after the other: how many lines, and their root hash
 //	values/         what is personal, sealed, one file a day

@@ -27,6 +27,7 @@ type openLog struct {
 	checkpoints *os.File
 	infos       map[string]os.FileInfo // of these, by name
 	values      valueFile
+	datasync    func(*os.File) error
 
 	end            // of what was written
 	durable end    // of what is on disk, while lines are pending
@@ -50,7 +51,10 @@ type end struct {
 // checkpoint in the folder, the one that the state database keeps, and what
 // this process has seen of the log (A6).
 func openFiles(o Options, k *key, seen Checkpoint, repaired *Recovery) (*openLog, error) {
-	f := &openLog{folder: o.Folder, key: k, repaired: repaired, infos: map[string]os.FileInfo{}}
+	f := &openLog{
+		folder: o.Folder, key: k, repaired: repaired, infos: map[string]os.FileInfo{},
+		values: valueFile{datasync: o.datasync}, datasync: o.datasync,
+	}
 	for name, into := range map[string]**os.File{entriesFile: &f.lines, treeFile: &f.tree, checkpointsFile: &f.checkpoints} {
 		opened, err := regularfile.Open(filepath.Join(o.Folder, name), os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
@@ -124,11 +128,11 @@ func (f *openLog) settle(sync bool) error {
 }
 
 // sync waits for the disk, for both files at once: of a line whose sealed text a
-// crash has kept from it no answer has left (lostSealed).
+// crash has kept from it no answer has left (sealedLook.lost).
 func (f *openLog) sync() error {
 	sealed := make(chan error, 1)
 	go func() { sealed <- f.values.sync() }()
-	return errors.Join(syncData(f.lines), <-sealed)
+	return errors.Join(f.datasync(f.lines), <-sealed)
 }
 
 // cut takes off what was written and is not known to be on disk.

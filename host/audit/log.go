@@ -34,7 +34,8 @@ type Options struct {
 	Log   hclog.Logger     // nil: none
 	Clock func() time.Time // nil: time.Now
 
-	sendTime time.Duration // of a checkpoint command; 0: the constant
+	sendTime time.Duration        // of a checkpoint command; 0: the constant
+	datasync func(*os.File) error // of lines and sealed texts; nil: syncData
 }
 
 func (o *Options) fill() error {
@@ -52,6 +53,9 @@ func (o *Options) fill() error {
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
+	}
+	if o.datasync == nil {
+		o.datasync = syncData
 	}
 	return nil
 }

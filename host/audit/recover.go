@@ -141,8 +141,10 @@ func (f *openLog) follow() error {
 	}
 	var missing []byte // hashes that the tree lacks, from the place missingAt on
 	var missingAt, torn int64
+	look := sealedLook{f: f}
+	defer look.close()
 	if info.Size() > f.bytes {
-		if missing, missingAt, torn, err = f.readOn(info.Size()); err != nil {
+		if missing, missingAt, torn, err = f.readOn(info.Size(), &look); err != nil {
 			return err
 		}
 	}
@@ -167,7 +169,7 @@ func (f *openLog) follow() error {
 		f.repaired.EntryBytes += torn
 	}
 	if len(missing) > 0 {
-		if err := f.lines.Sync(); err != nil { // the tree is never ahead of what is on disk
+		if err := errors.Join(look.sync(), f.lines.Sync()); err != nil { // the tree is never ahead of what is on disk
 			return err
 		}
 		if _, err := f.tree.WriteAt(missing, missingAt*tlog.HashSize); err != nil {
@@ -185,7 +187,7 @@ func (f *openLog) follow() error {
 // readOn takes in the lines from where the log ended up to a size of the file.
 // It gives the hashes that the tree lacks, with the place of the first, and the
 // length of a line that is not whole.
-func (f *openLog) readOn(size int64) (missing []byte, missingAt, torn int64, err error) {
+func (f *openLog) readOn(size int64, look *sealedLook) (missing []byte, missingAt, torn int64, err error) {
 	in := newLineReader(f.lines, f.bytes, size)
 	for {
 		line, bytes, err := in.next()
@@ -195,7 +197,7 @@ func (f *openLog) readOn(size int64) (missing []byte, missingAt, torn int64, err
 			return nil, 0, 0, fmt.Errorf("%s, line %d: %w; see: toolhost audit verify", entriesFile, f.entries+1, err)
 		}
 		place := tlog.StoredHashCount(f.entries)
-		if lost, err := f.lostSealed(line, place); err != nil {
+		if lost, err := look.lost(line, place); err != nil {
 			return nil, 0, 0, err
 		} else if lost {
 			return missing, missingAt, size - f.bytes, nil

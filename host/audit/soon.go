@@ -9,8 +9,9 @@ import (
 // The start of a call from which nothing leaves before its end (Event.Soon) is
 // written at once, so that what cannot be written does not run, and is on disk
 // with the next entry that is waited for: at the latest the end of that call.
-// Until then the folder's lock is kept, so that nobody reads lines which a crash
-// of the machine could still take, and the tree has no hash of them.
+// Until then the folder's lock is kept, so that no host builds on lines which a
+// crash of the machine could still take (a Reader, which takes no lock, may see
+// them), and the tree has no hash of them.
 
 // settleTime is how long the lock is kept for a start alone.
 const settleTime = 5 * time.Millisecond

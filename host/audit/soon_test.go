@@ -215,3 +215,57 @@ func TestSoonAlone(t *testing.T) {
 	}
 	wantSound(t, p)
 }
+
+// A host that is closed while calls start and end, beside another one that goes on
+// and erases: what was answered is there, with its start, and no lock is kept.
+func TestSoonWhileClosing(t *testing.T) {
+	for round := range 5 {
+		p := newPlace(t)
+		hosts := []*Log{p.open(t, func(o *Options) { o.CheckpointEntries = 7 }), p.open(t)}
+		var wait sync.WaitGroup
+		var answered sync.Map
+		for worker := range 8 {
+			wait.Go(func() {
+				for i := range 20 {
+					e := goingOn(ended(worker*100+i, fmt.Sprintf("C-%05d", worker)))
+					if err := appendBoth(hosts[worker%2], e); errors.Is(err, errClosed) {
+						return
+					} else if err != nil {
+						t.Error(err)
+					}
+					answered.Store(e.Call.ID, true)
+				}
+			})
+		}
+		wait.Go(func() {
+			for i := range 3 {
+				if _, err := hosts[1].Erase(Person{Customer: fmt.Sprintf("C-%05d", i)}); err != nil && !errors.Is(err, ErrNoSuchPerson) {
+					t.Error(err)
+				}
+			}
+		})
+		time.Sleep(time.Duration(round) * settleTime)
+		must(t, hosts[0].Close())
+		wait.Wait()
+		must(t, hosts[1].Close())
+		must(t, p.open(t).Close())
+		read := reading{ids: map[string]bool{}, starts: map[string]bool{}}
+		read.on(t, p)
+		answered.Range(func(id, _ any) bool {
+			if !read.ids[id.(string)] || !read.starts[id.(string)] {
+				t.Errorf("%s was answered, and is not in the log with its start", id)
+			}
+			return true
+		})
+		if r := wantSound(t, p); r.Recoveries != 0 {
+			t.Errorf("%d recoveries; nothing was killed", r.Recoveries)
+		}
+	}
+}
+
+func appendBoth(l *Log, e Event) error {
+	if err := l.Append(startOf(e)); err != nil {
+		return err
+	}
+	return l.Append(e)
+}

@@ -24,10 +24,12 @@ func dayOf(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // A valueFile is the file of one day, open to append.
 type valueFile struct {
-	day   string
-	file  *os.File
-	info  os.FileInfo // of file
-	dirty bool        // written to, and not synced
+	datasync func(*os.File) error
+	day      string
+	file     *os.File
+	info     os.FileInfo // of file
+	dirty    bool        // written to, and not synced
+	failed   error       // of sync: it is told once, and asked again the disk says that all is well
 }
 
 // of opens the file of a day, and closes yesterday's, or one that was deleted.
@@ -82,8 +84,11 @@ func (v *valueFile) sync() error {
 	if !v.dirty {
 		return nil
 	}
-	if err := syncData(v.file); err != nil {
-		return fmt.Errorf("%s: %w", valuesFolder, err)
+	if v.failed == nil {
+		v.failed = v.datasync(v.file)
+	}
+	if v.failed != nil {
+		return fmt.Errorf("%s: %w", valuesFolder, v.failed)
 	}
 	v.dirty = false
 	return nil
@@ -93,7 +98,7 @@ func (v *valueFile) close() {
 	if v.file != nil {
 		_ = v.file.Close() // every write was synced
 	}
-	v.day, v.file, v.info, v.dirty = "", nil, nil, false
+	v.day, v.file, v.info, v.dirty, v.failed = "", nil, nil, false, nil
 }
 
 var errShort = errors.New("is too short")
