@@ -18,6 +18,9 @@ func BenchmarkApprovals(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { h.Close() })
+		if err := h.Prepare(context.Background()); err != nil {
+			b.Fatal(err)
+		}
 		who, err := h.Approver(testToken)
 		if err != nil {
 			b.Fatal(err)
