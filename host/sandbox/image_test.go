@@ -397,3 +397,25 @@ func TestRandomIsNewForEachCall(t *testing.T) {
 }
 
 func digestOf(b []byte) [32]byte { return sha256.Sum256(b) }
+
+// TestTableOfACallIsNotInTheNext: a guest that hides a function in a table does not find it in the next call, under 64 callers.
+func TestTableOfACallIsNotInTheNext(t *testing.T) {
+	g := newGuest()
+	g.tables = [][]byte{{typeFuncref, 0, 4}}
+	hidden := g.fn("", "", 0)
+	g.elements(hidden) // so that ref.func may name it; it stands in place 0
+	found := slices.Concat(i32(3), op(0x25, 0), op(0xd1), i32(1), op(0x73)) // 1, if place 3 is not null
+	keep := slices.Concat(i32(3), op(0xd2), leb(hidden), op(0x26, 0))
+	m := openModule(t, engineOf(t, Options{}), g.run(found, op(0xad), set(0), keep, get(0), opWrap).bytes(), Limits{Memory: 1 << 20})
+	var wait sync.WaitGroup
+	for range 64 {
+		wait.Go(func() {
+			for range 10 {
+				if _, code, err := m.Run(context.Background(), bounds(&answers{})); err != nil || code != 0 {
+					t.Errorf("found %d, %v", code, err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
