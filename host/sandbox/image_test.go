@@ -403,7 +403,7 @@ func TestTableOfACallIsNotInTheNext(t *testing.T) {
 	g := newGuest()
 	g.tables = [][]byte{{typeFuncref, 0, 4}}
 	hidden := g.fn("", "", 0)
-	g.elements(hidden) // so that ref.func may name it; it stands in place 0
+	g.elements(hidden)                                                      // so that ref.func may name it; it stands in place 0
 	found := slices.Concat(i32(3), op(0x25, 0), op(0xd1), i32(1), op(0x73)) // 1, if place 3 is not null
 	keep := slices.Concat(i32(3), op(0xd2), leb(hidden), op(0x26, 0))
 	m := openModule(t, engineOf(t, Options{}), g.run(found, op(0xad), set(0), keep, get(0), opWrap).bytes(), Limits{Memory: 1 << 20})
