@@ -52,7 +52,7 @@ func TestNotAllowedToApprove(t *testing.T) {
 			if tt.want == "ok" {
 				return
 			}
-			if n := h.Stats().Instances["issue_refund"]; n != 0 {
+			if n := h.Stats().Runs["issue_refund"]; n != 0 {
 				t.Errorf("%d guests ran", n)
 			}
 			d.wantRows(t)
@@ -143,7 +143,7 @@ func TestRoleTakenAwayMeanwhile(t *testing.T) {
 			if a := approvalOf(t, h, a.ID); a.State != want.state {
 				t.Errorf("it is %s, want %s", a.State, want.state)
 			}
-			if step != "ran" && step != "answered" && h.Stats().Instances["issue_refund"] != 0 {
+			if step != "ran" && step != "answered" && h.Stats().Runs["issue_refund"] != 0 {
 				t.Error("a guest ran")
 			}
 			if want.state == state.Waiting { // for who still may

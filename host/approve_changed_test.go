@@ -169,7 +169,7 @@ func (c change) run(t *testing.T, w *writing, subject string) {
 	if o.Line() != c.want {
 		t.Errorf("%s: %s; want %s", o.Line(), o.Reason, c.want)
 	}
-	for tool, n := range h.Stats().Instances {
+	for tool, n := range h.Stats().Runs {
 		if n != 0 {
 			t.Errorf("%d guests of %s ran", n, tool)
 		}
@@ -382,7 +382,7 @@ func TestOneChangeOfTheFactsStopsIt(t *testing.T) {
 			h := w.open(t)
 			w.sql(t, statement)
 			wantOutcome(t, agree(t, h, "usr-grace", w.kept), factsChanged)
-			if slices.Contains(w.rows(t, "desk.db", refundRows), fiveBack) || h.Stats().Instances["issue_refund"] != 0 {
+			if slices.Contains(w.rows(t, "desk.db", refundRows), fiveBack) || h.Stats().Runs["issue_refund"] != 0 {
 				t.Error("it ran")
 			}
 			again := approvalOf(t, h, w.kept.ID)
@@ -451,7 +451,7 @@ func TestOneByteOfWhatIsKeptStopsIt(t *testing.T) {
 			w.state(t, statement)
 			h := w.open(t)
 			defer w.shut(t, h)
-			if o := agree(t, h, "usr-grace", w.kept); o.State != Refused || h.Stats().Instances["issue_refund"] != 0 || w.written(t) != 0 {
+			if o := agree(t, h, "usr-grace", w.kept); o.State != Refused || h.Stats().Runs["issue_refund"] != 0 || w.written(t) != 0 {
 				t.Errorf("%s, %d rows", o.Line(), w.written(t))
 			}
 		})
@@ -471,9 +471,9 @@ func TestWhatIsKeptIsChangedWithItsDigest(t *testing.T) {
 			defer w.restore(t, w.env)
 			defer w.sql(t, "DELETE FROM refunds")
 			w.tamper(t, true, pairs...)
-			started := h.Stats().Instances["issue_refund"]
+			started := h.Stats().Runs["issue_refund"]
 			o := agree(t, h, "usr-grace", w.kept)
-			if o.State != Refused || h.Stats().Instances["issue_refund"] != started || w.written(t) != 0 {
+			if o.State != Refused || h.Stats().Runs["issue_refund"] != started || w.written(t) != 0 {
 				t.Errorf("the yes to what was shown first: %s: %s, %d rows", o.Line(), o.Reason, w.written(t))
 			}
 			now := approvalOf(t, h, w.kept.ID)

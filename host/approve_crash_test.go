@@ -265,13 +265,13 @@ func TestKilledAtEveryStep(t *testing.T) {
 			if there := len(d.rows(t, "desk.db", refundRows)); (there == 1) != (tt.want == done) || there > 1 {
 				t.Errorf("it is %s, and there are %d rows", tt.want.state, there)
 			}
-			started := h.Stats().Instances["issue_refund"]
+			started := h.Stats().Runs["issue_refund"]
 			again := agree(t, h, "usr-grace", a)
 			if tt.want == waits {
 				wantOutcome(t, again, "ok")
 			} else {
 				wantOutcome(t, again, "refused: not_waiting (approval)")
-				if h.Stats().Instances["issue_refund"] != started {
+				if h.Stats().Runs["issue_refund"] != started {
 					t.Error("a second yes has run the guest")
 				}
 			}

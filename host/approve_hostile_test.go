@@ -99,7 +99,7 @@ func TestNoGuestBeforeAPerson(t *testing.T) {
 		}
 		_, _ = h.Explain(t.Context(), asker(), ask("issue_refund", args), true)
 	}
-	if n := h.Stats().Instances["issue_refund"]; n != 0 {
+	if n := h.Stats().Runs["issue_refund"]; n != 0 {
 		t.Errorf("%d guests ran", n)
 	}
 	d.wantRows(t)

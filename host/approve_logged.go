@@ -58,6 +58,8 @@ func (d *decision) logged() error {
 		return refusedApproval(codeUnavailable, "%v", err)
 	case l == nil:
 		return nil
+	case l.ended != "" && d.overtaken():
+		return refusedApproval(codeNotWaiting, fasterWords)
 	case l.ended != "":
 		return refusedApproval(codeNotRecorded, "it waits, and by the audit log it has ended: %s", l.ended)
 	case !l.shown[d.kept.Digest]:
@@ -66,6 +68,12 @@ func (d *decision) logged() error {
 		return refusedApproval(codeNotRecorded, "it waits, and by the audit log it has expired")
 	}
 	return nil
+}
+
+// overtaken tells whether it does not wait any more: somebody else has ended it since it was read.
+func (d *decision) overtaken() bool {
+	now, err := d.writes.Get(d.kept.ID)
+	return err == nil && now.State != state.Waiting
 }
 
 // endOf says how an entry has ended its approval for good; "": it has not.

@@ -22,7 +22,7 @@ func TestOneOfManyApproversRuns(t *testing.T) {
 		before := len(d.rows(t, "desk.db", refundRows))
 		ran := func() (sum uint64) {
 			for _, h := range hosts {
-				sum += h.Stats().Instances["issue_refund"]
+				sum += h.Stats().Runs["issue_refund"]
 			}
 			return sum
 		}
@@ -72,10 +72,10 @@ func TestTwoApprovalsThatTogetherDoNotPass(t *testing.T) {
 		h := d.openAs(t, nil)
 		a, b := proposes(t, h, asker(), "issue_refund", one), proposes(t, h, asker(), "issue_refund", two)
 		wantOutcome(t, agree(t, h, "usr-grace", a), "ok")
-		started := h.Stats().Instances["issue_refund"]
+		started := h.Stats().Runs["issue_refund"]
 		wantOutcome(t, agree(t, h, "usr-mara", b), "refused: write_refused (rules)")
 		wantStanding(t, h, b.ID, state.Failed, codeWriteRefused)
-		if h.Stats().Instances["issue_refund"] != started {
+		if h.Stats().Runs["issue_refund"] != started {
 			t.Error("a guest ran for what the rules refuse")
 		}
 		// What is left exactly is paid; one cent more is not even proposed.

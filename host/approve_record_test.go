@@ -74,7 +74,7 @@ func TestUnrecordedApprovalHasNoEffect(t *testing.T) {
 			a := proposes(t, h, asker(), "issue_refund", `{"order_id":"LK-500000","amount":5.00}`)
 			tt.fail(log)
 			wantOutcome(t, agree(t, h, "usr-grace", a), "refused: audit_unavailable (audit)")
-			if n := h.Stats().Instances["issue_refund"]; n != 0 {
+			if n := h.Stats().Runs["issue_refund"]; n != 0 {
 				t.Errorf("%d guests ran", n)
 			}
 			d.wantRows(t)

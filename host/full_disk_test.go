@@ -33,14 +33,14 @@ func TestNothingRunsOnAFullDisk(t *testing.T) {
 	if err := os.WriteFile(filler, make([]byte, 8<<20), 0o600); err == nil {
 		t.Fatal("the disk is not full")
 	}
-	before := h.Stats().Instances["get_order"]
+	before := h.Stats().Runs["get_order"]
 	for _, s := range []Session{tom(), {Role: "visitor"}} {
 		o := h.Call(t.Context(), s, Proposal{Tool: "get_order", Arguments: []byte(`{"order_id":"LK-500000"}`)})
 		if o.Code != codeAuditUnavailable || o.Gate != GateAudit || string(o.Result) != `{"ok":false,"error":"The tool cannot be used at the moment."}` {
 			t.Errorf("on a full disk: %s, %s", o.Line(), o.Result)
 		}
 	}
-	if h.Stats().Instances["get_order"] != before {
+	if h.Stats().Runs["get_order"] != before {
 		t.Error("a guest was started on a full disk")
 	}
 	if err := os.Remove(filler); err != nil {

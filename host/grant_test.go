@@ -39,7 +39,7 @@ func TestDeniedFilesAreAlike(t *testing.T) {
 			t.Errorf("%s: the model hears %s, and for another path %s", path, said, first)
 		}
 	}
-	if n := h.Stats().Instances["read_file"]; n != 0 {
+	if n := h.Stats().Runs["read_file"]; n != 0 {
 		t.Errorf("%d guests were started", n)
 	}
 	if o := h.Call(t.Context(), sam(), ask("read_file", `{"path":"chairs.txt"}`)); o.State != OK || !bytes.Contains(o.Result, []byte("broken leg")) {

@@ -44,7 +44,7 @@ func TestSameBytesAndSameWork(t *testing.T) {
 			t.Errorf("%s: %s, not %s", tt.id, said, words)
 		}
 	}
-	if n := h.Stats().Instances["get_order"]; n != 0 {
+	if n := h.Stats().Runs["get_order"]; n != 0 {
 		t.Errorf("%d guests were made", n)
 	}
 }
@@ -81,7 +81,7 @@ func TestRefusedCallsTouchNothing(t *testing.T) {
 			if o.State != Refused || o.Code == "" || len(o.Result) == 0 {
 				t.Errorf("outcome %+v", o)
 			}
-			if after.Instances["get_order"] != before.Instances["get_order"] || after.Reads["desk"] != before.Reads["desk"] {
+			if after.Runs["get_order"] != before.Runs["get_order"] || after.Reads["desk"] != before.Reads["desk"] {
 				t.Errorf("counters went from %v to %v", before, after)
 			}
 		})
@@ -176,7 +176,7 @@ func TestNothingUnrecorded(t *testing.T) {
 			if o.State != Refused || o.Gate != GateAudit || o.Code != "audit_unavailable" || bytes.Contains(o.Result, []byte("LK-")) {
 				t.Errorf("%s %s", o.Line(), o.Result)
 			}
-			if n := h.Stats().Instances["get_order"]; n != tt.guests {
+			if n := h.Stats().Runs["get_order"]; n != tt.guests {
 				t.Errorf("%d guests", n)
 			}
 		})

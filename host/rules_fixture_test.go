@@ -123,7 +123,7 @@ func owner() Session { return Session{Subject: "usr-grace", Tenant: "larkfield",
 // write to the approval gate.
 func passesRules(h *Host, o Outcome, before uint64) bool {
 	if h.tools["pay"].Effect == effectWrite {
-		return o.State == Pending && o.Code == codeWaiting && h.Stats().Instances["pay"] == before
+		return o.State == Pending && o.Code == codeWaiting && h.Stats().Runs["pay"] == before
 	}
-	return o.State == Failed && o.Code == codeInvalidResult && h.Stats().Instances["pay"] == before+1
+	return o.State == Failed && o.Code == codeInvalidResult && h.Stats().Runs["pay"] == before+1
 }

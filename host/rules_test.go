@@ -125,7 +125,7 @@ func (c payCase) hold(t *testing.T, h *Host, code string) {
 	if string(o.Result) != words {
 		t.Errorf("the model gets %s", o.Result)
 	}
-	if n := h.Stats().Instances["pay"]; n != 0 {
+	if n := h.Stats().Runs["pay"]; n != 0 {
 		t.Errorf("%d guests were made", n)
 	}
 }

@@ -88,7 +88,7 @@ func TestLockedProberSeesTheSameBytes(t *testing.T) {
 	if o := h.Unreadable(t.Context(), inSession("new"), []byte("{"), "no message"); string(o.Result) != wantLocked {
 		t.Errorf("a message that cannot be read: %s", o.Result)
 	}
-	if after := h.Stats(); after.Reads["desk"] != before.Reads["desk"] || after.Instances["get_order"] != before.Instances["get_order"] {
+	if after := h.Stats(); after.Reads["desk"] != before.Reads["desk"] || after.Runs["get_order"] != before.Runs["get_order"] {
 		t.Errorf("counters went from %v to %v", before, after)
 	}
 	for name, s := range map[string]Session{
@@ -277,7 +277,7 @@ func TestStateThatCannotBeUsed(t *testing.T) {
 					t.Errorf("%s %s", o.Line(), o.Result)
 				}
 			}
-			if n := h.Stats(); n.Instances["get_order"] != 0 || n.Reads["desk"] != 0 {
+			if n := h.Stats(); n.Runs["get_order"] != 0 || n.Reads["desk"] != 0 {
 				t.Errorf("it has gone on: %v", n)
 			}
 			mustDo(t, os.RemoveAll(filepath.Dir(path)))

@@ -157,13 +157,13 @@ func (c *cli) decideCases(ctx context.Context, h *host.Host, f *caseFile) (same 
 	check := caseCheck{words: map[string]string{}}
 	for _, call := range f.Calls {
 		s, p := f.session(call.Session), host.Proposal{Tool: call.Tool, Arguments: []byte(call.Arguments)}
-		before := h.Stats().Instances[call.Tool]
+		before := h.Stats().Runs[call.Tool]
 		o, answers := h.Trace(ctx, s, p)
 		c.printProposal(h, p, s)
 		c.printAnswers(answers, false, false)
 		c.printResult(o.Result)
 		fmt.Fprintf(c.stdout, "  %s\n", c.paint(c.stdout, faint, clean(o.Line())))
-		differences := check.differences(call, o, h.Stats().Instances[call.Tool] > before)
+		differences := check.differences(call, o, h.Stats().Runs[call.Tool] > before)
 		for _, d := range differences {
 			fmt.Fprintln(c.stdout, "  "+c.paint(c.stdout, red, "DIFFERS     "+d))
 		}

@@ -455,7 +455,7 @@ func cmdInstantiated(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 || of(ts).host == nil {
 		ts.Fatalf("usage: [!] instantiated TOOL, after a toolhost that loaded")
 	}
-	n, known := of(ts).host.Stats().Instances[args[0]]
+	n, known := of(ts).host.Stats().Runs[args[0]]
 	if !known || (n > 0) == neg {
 		ts.Fatalf("tool %q (loaded: %t) has made %d instances", args[0], known, n)
 	}

@@ -91,6 +91,7 @@ type Module struct {
 	pool   *pool
 	limit  uint64 // bytes of memory
 	made   atomic.Uint64
+	runs   atomic.Uint64
 
 	turn     chan struct{}               // holds one while a call compiles it
 	compiled atomic.Pointer[compilation] // nil: not yet
@@ -205,8 +206,11 @@ func validate(ctx context.Context, wasm []byte) (err error) {
 
 type validated struct{}
 
-// Instances says how many instances were ever made. A call that was refused made none.
+// Instances says how many instances were ever made.
 func (m *Module) Instances() uint64 { return m.made.Load() }
+
+// Runs says how many calls have begun to wait for an instance: each that was not refused before.
+func (m *Module) Runs() uint64 { return m.runs.Load() }
 
 // Close refuses further calls, waits for those that run and frees the compiled code. If ctx ends first it
 // returns, and the code is freed when the last call has ended.

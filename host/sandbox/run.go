@@ -83,6 +83,7 @@ func (m *Module) Run(ctx context.Context, given Call) (Usage, int32, error) {
 var errClosed = errors.New("the module is closed")
 
 func (m *Module) runInstance(c *call) (code int32, err error) {
+	m.runs.Add(1)
 	i, err := m.take(c)
 	if err != nil {
 		c.looked = now()
