@@ -90,6 +90,9 @@ func openMCPDesk(t testing.TB, recorder *host.MemoryRecorder, tools ...string) *
 	if d.host, err = host.Open(context.Background(), filepath.Join(d.dir, "config.toml"), o); err != nil {
 		t.Fatal(err)
 	}
+	if err := d.host.Prepare(context.Background()); err != nil { // a test waits for calls, and not for the compiler
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { d.host.Close() })
 	return d
 }

@@ -91,14 +91,16 @@ func (u untrue) unwritten([]byte) error               { return u.asked }
 // TestTrackerThatFails is not needed: all is compared then.
 func TestTrackerThatFails(t *testing.T) {
 	gone := errors.New("gone")
-	for _, u := range []untrue{{watching: gone}, {asked: gone}} {
-		withTracker(t, u)
-		m := openModule(t, engineOf(t, Options{}), keeper().bytes(), Limits{Memory: 1 << 20})
-		for n := range 20 {
-			if why := secretCall(m, uint32(n+1), 0); why != "" {
-				t.Fatal(why)
+	for name, u := range map[string]untrue{"watch": {watching: gone}, "written": {asked: gone}} {
+		t.Run(name, func(t *testing.T) {
+			withTracker(t, u)
+			m := openModule(t, engineOf(t, Options{}), keeper().bytes(), Limits{Memory: 1 << 20})
+			for n := range 20 {
+				if why := secretCall(m, uint32(n+1), 0); why != "" {
+					t.Fatal(why)
+				}
 			}
-		}
+		})
 	}
 }
 
