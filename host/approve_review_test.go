@@ -35,6 +35,21 @@ func TestSameProposalAtOnce(t *testing.T) {
 	d.wantRows(t, fiveBack)
 }
 
+// Who is overtaken between reading what waits and asking the log is told that, and not that the log differs.
+func TestOvertakenIsToldSo(t *testing.T) {
+	d := refundDesk(t)
+	h := d.openAs(t, nil)
+	a := proposes(t, h, asker(), "issue_refund", `{"order_id":"LK-500000","amount":5.00}`)
+	slow, err := h.decision(t.Context(), approver(t, h, "usr-mara"), a.ID, a.Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantOutcome(t, agree(t, h, "usr-grace", a), "ok")
+	if err := slow.logged(); refusalCode(err) != codeNotWaiting {
+		t.Errorf("%v", err)
+	}
+}
+
 // The same from several loops at once is one approval that can be approved, and a
 // yes to what was shown first is a yes to it.
 func TestSameFromSeveralLoops(t *testing.T) {
