@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/toolhost/toolhost/host/hosttest"
 	"github.com/toolhost/toolhost/host/sandbox"
 )
 
@@ -110,5 +111,26 @@ func TestAttackInitialisationIsHeard(t *testing.T) {
 	}
 	if n := strings.Count(out.String(), "hell"); n != 1 {
 		t.Errorf("%d times in the log:\n%s", n, out.String())
+	}
+}
+
+// TestAheadIsForReads: the guest of a write runs in its approver's process, so a host that serves does not compile it.
+func TestAheadIsForReads(t *testing.T) {
+	raw, err := os.ReadFile("../config.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk(t, hosttest.OnlyTools(string(raw), "get_order", "issue_refund"), "get_order", "issue_refund")
+	d.notices(t)
+	d.write(t, "var/tickets/T-1/a.txt", "a")
+	for _, subject := range []string{"usr-grace", "usr-mara", "E001"} {
+		d.write(t, "var/keys/"+subject+".sha256", "sha256:"+strings.Repeat("0", 64))
+	}
+	h := d.open(t)
+	h.ahead(t.Context())
+	for tool, want := range map[string]uint64{"get_order": 1, "issue_refund": 0} {
+		if n := h.tools[tool].module.Instances(); n != want {
+			t.Errorf("%d instances of %s, want %d", n, tool, want)
+		}
 	}
 }

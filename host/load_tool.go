@@ -195,8 +195,8 @@ func (h *Host) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// Ahead compiles the modules beside the caller and has an instance of each ready for its first call, until the host is
-// closed. It does nothing where the config says that the first call is to do so.
+// Ahead compiles the modules of the tools that read beside the caller and has an instance of each ready for its first call,
+// until the host is closed. It does nothing where the config says that the first call is to do so.
 func (h *Host) Ahead() {
 	if h.config.Instances.FirstUse {
 		return
@@ -206,14 +206,21 @@ func (h *Host) Ahead() {
 	h.stopAhead = func() { cancel(); <-done }
 	go func() {
 		defer close(done)
-		asManyAsProcessors(len(h.config.Tools), func(n int) {
-			t := h.tools[h.config.Tools[n].Name]
-			said := &guestOutput{log: h.log.Named(t.Name)}
-			defer said.flush()
-			bounds := sandbox.Call{Time: t.Limits.Time, Fuel: t.Limits.Fuel, HostCalls: t.Limits.HostCalls, LogBytes: int(t.Limits.Log), Output: said}
-			if err := t.module.Ahead(ctx, bounds); err != nil && ctx.Err() == nil {
-				h.log.Error("a tool is not ready, and its calls will fail", "tool", t.Name, "module", t.moduleFile, "why", err)
-			}
-		})
+		h.ahead(ctx)
 	}()
+}
+
+func (h *Host) ahead(ctx context.Context) {
+	asManyAsProcessors(len(h.config.Tools), func(n int) {
+		t := h.tools[h.config.Tools[n].Name]
+		if t.Approve != nil {
+			return // its guest runs where a person agrees
+		}
+		said := &guestOutput{log: h.log.Named(t.Name)}
+		defer said.flush()
+		bounds := sandbox.Call{Time: t.Limits.Time, Fuel: t.Limits.Fuel, HostCalls: t.Limits.HostCalls, LogBytes: int(t.Limits.Log), Output: said}
+		if err := t.module.Ahead(ctx, bounds); err != nil && ctx.Err() == nil {
+			h.log.Error("a tool is not ready, and its calls will fail", "tool", t.Name, "module", t.moduleFile, "why", err)
+		}
+	})
 }
