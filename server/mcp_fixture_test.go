@@ -118,7 +118,7 @@ func (d *mcpDesk) sql(t testing.TB, file, statement string) {
 }
 
 // instances counts the guests that were made.
-func (d *mcpDesk) instances() (n uint64) {
+func (d *mcpDesk) runs() (n uint64) {
 	for _, of := range d.host.Stats().Runs {
 		n += of
 	}

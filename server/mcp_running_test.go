@@ -217,7 +217,7 @@ func TestEndOfTheServerEndsItsCalls(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- ServeMCP(ctx, d.host, tom(), MCPOptions{In: in, Out: io.Discard}) }()
 	_, _ = io.WriteString(say, greeting+`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sleeps"}}`+"\n")
-	wait(t, "the guest", func() bool { return d.instances() == 1 })
+	wait(t, "the guest", func() bool { return d.runs() == 1 })
 	cancel()
 	if err := <-done; err != nil {
 		t.Errorf("%v", err)

@@ -204,7 +204,7 @@ func TestUnknownToolSoundsLikeForbidden(t *testing.T) {
 	if !reflect.DeepEqual(codes, want) {
 		t.Errorf("the record has %v", codes)
 	}
-	if n := d.instances(); n != 0 || len(d.recorder.Records()) != len(want) {
+	if n := d.runs(); n != 0 || len(d.recorder.Records()) != len(want) {
 		t.Errorf("%d guests, %d records", n, len(d.recorder.Records()))
 	}
 }

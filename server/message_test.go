@@ -32,7 +32,7 @@ func TestLinesThatAreNoMessage(t *testing.T) {
 	for _, row := range badBeforeInitialize() {
 		t.Run("before initialize/"+row.rule, func(t *testing.T) { d.refuses(t, "", row) })
 	}
-	if n := d.instances(); n != 0 {
+	if n := d.runs(); n != 0 {
 		t.Errorf("%d guests", n)
 	}
 }
@@ -99,7 +99,7 @@ func TestArgumentsThatTheHostRefuses(t *testing.T) {
 			}
 		})
 	}
-	if n := d.instances(); n != 0 {
+	if n := d.runs(); n != 0 {
 		t.Errorf("%d guests", n)
 	}
 }
@@ -113,8 +113,8 @@ func TestOneIDTwiceAtOnce(t *testing.T) {
 	if a := answerTo(t, lines, "7"); !strings.Contains(a, "The tool took too long and was stopped.") {
 		t.Errorf("%q", lines)
 	}
-	if n := strings.Count(strings.Join(lines, "\n"), `"id":null,"error":`); n != 2 || d.instances() != 1 || len(d.recorder.Records()) != 3 {
-		t.Errorf("%d refusals, %d guests, %d records", n, d.instances(), len(d.recorder.Records()))
+	if n := strings.Count(strings.Join(lines, "\n"), `"id":null,"error":`); n != 2 || d.runs() != 1 || len(d.recorder.Records()) != 3 {
+		t.Errorf("%d refusals, %d guests, %d records", n, d.runs(), len(d.recorder.Records()))
 	}
 	lines = d.say(t, tom(), greeting+`{"jsonrpc":"2.0","id":8,"method":"ping"}`+"\n"+ping)
 	if answerTo(t, lines, "8") == "" {
@@ -145,7 +145,7 @@ func TestHalfALine(t *testing.T) {
 			t.Errorf("%q", lines)
 		}
 	}
-	if len(d.recorder.Records()) != 3 || d.instances() != 0 {
-		t.Errorf("%d records, %d guests", len(d.recorder.Records()), d.instances())
+	if len(d.recorder.Records()) != 3 || d.runs() != 0 {
+		t.Errorf("%d records, %d guests", len(d.recorder.Records()), d.runs())
 	}
 }
