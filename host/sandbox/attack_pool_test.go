@@ -33,14 +33,7 @@ func TestAttackCloseLetsOthersOn(t *testing.T) {
 	if err := <-done; !errors.Is(err, errClosed) {
 		t.Error(err)
 	}
-	select {
-	case err := <-through:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(time.Second):
-		t.Error("there is room, and it waits")
-	}
+	comesThrough(t, through)
 	close(h.letGo)
 	if err := errors.Join(<-done, <-closed); err != nil {
 		t.Error(err)
@@ -154,14 +147,7 @@ func TestAttackGoneLetsOthersOn(t *testing.T) {
 	eventually(t, "the small one waits behind it", waits(small))
 	cancel()
 	wantStop(t, <-gone, Cancelled, "")
-	select {
-	case err := <-through:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(time.Second):
-		t.Error("there is room, and it waits")
-	}
+	comesThrough(t, through)
 	close(h.letGo)
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -210,5 +196,18 @@ func TestAttackWaitingToInstantiate(t *testing.T) {
 	}
 	if _, code, err := m.Run(t.Context(), bounds(&answers{})); err != nil || code != 3 {
 		t.Error(code, err)
+	}
+}
+
+// comesThrough wants that a call for which there is room ends soon.
+func comesThrough(t *testing.T, through <-chan error) {
+	t.Helper()
+	select {
+	case err := <-through:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Second):
+		t.Error("there is room, and it waits")
 	}
 }

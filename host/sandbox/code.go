@@ -90,12 +90,11 @@ func (m *Module) Prepare(ctx context.Context) error {
 
 // Ahead prepares the module and has an instance ready for its first call, whose bounds hold for that.
 func (m *Module) Ahead(ctx context.Context, bounds Call) error {
-	c := m.newCall(ctx, Call{Time: bounds.Time, Fuel: bounds.Fuel, HostCalls: bounds.HostCalls, LogBytes: bounds.LogBytes, Output: bounds.Output}, now())
-	defer c.ctx.close()
 	if err := m.Prepare(ctx); err != nil {
 		return err
 	}
-	c.deadline = now().add(bounds.Time)
+	c := m.newCall(ctx, Call{Time: bounds.Time, Fuel: bounds.Fuel, HostCalls: bounds.HostCalls, LogBytes: bounds.LogBytes, Output: bounds.Output}, now())
+	defer c.ctx.close()
 	i, err := m.take(c)
 	if err == nil {
 		m.pool.giveUnused(m, i)

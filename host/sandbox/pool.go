@@ -189,13 +189,12 @@ func (p *pool) giveUp(m *Module, w *waiter) {
 	defer p.mu.Unlock()
 	if n := slices.Index(m.waiters, w); n >= 0 {
 		if m.waiters = slices.Delete(m.waiters, n, n+1); len(m.waiters) == 0 {
-			p.queue = slices.DeleteFunc(p.queue, func(other *Module) bool { return other == m })
+			p.queue = without(p.queue, m)
 		}
 	} else if i := <-w.got; i != nil { // just now
 		p.putAside(m, i)
 	}
 	p.gone(m)
-	p.serve()
 }
 
 // give takes back what get gave.
@@ -209,7 +208,6 @@ func (p *pool) give(m *Module, i *instance, well bool) {
 		p.remove(m, i)
 	}
 	p.gone(m)
-	p.serve()
 }
 
 // giveUnused takes back an instance that no call has had.
@@ -219,7 +217,6 @@ func (p *pool) giveUnused(m *Module, i *instance) {
 	i.since = now()
 	p.putAside(m, i)
 	p.gone(m)
-	p.serve()
 }
 
 // putAside keeps an instance that a call has had.
@@ -268,11 +265,12 @@ func (p *pool) leave(m *Module) {
 	p.gone(m)
 }
 
-// gone counts a call less.
+// gone counts a call less, and lets those go on that wait for what it gave back.
 func (p *pool) gone(m *Module) {
 	if m.calls--; m.closed && m.calls == 0 {
 		close(m.quiet)
 	}
+	p.serve()
 }
 
 // close lets no further call into a module. The channel that it gives is closed when the last one has left.
@@ -283,7 +281,7 @@ func (p *pool) close(m *Module) (quiet <-chan struct{}, first bool) {
 		return m.quiet, false
 	}
 	m.closed = true
-	p.queue = slices.DeleteFunc(p.queue, func(other *Module) bool { return other == m })
+	p.queue = without(p.queue, m)
 	for _, w := range m.waiters {
 		close(w.got)
 	}
@@ -313,6 +311,11 @@ func (p *pool) forget(m *Module) {
 	defer p.mu.Unlock()
 	p.drop(m)
 	delete(p.modules, m)
-	p.left = slices.DeleteFunc(p.left, func(other *Module) bool { return other == m })
+	p.left = without(p.left, m)
 	p.serve()
+}
+
+// without takes a module out of a list.
+func without(list []*Module, m *Module) []*Module {
+	return slices.DeleteFunc(list, func(other *Module) bool { return other == m })
 }

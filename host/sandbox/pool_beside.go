@@ -67,7 +67,6 @@ func (p *pool) putBack() (some bool) {
 		p.mu.Lock()
 		p.putAside(m, i)
 		p.gone(m)
-		p.serve()
 	}
 	return some
 }
@@ -98,7 +97,6 @@ func (p *pool) fillAhead(m *Module, c *call) {
 			p.putAside(m, i)
 		}
 		p.gone(m)
-		p.serve()
 	}()
 }
 

@@ -117,16 +117,13 @@ func (c *call) stopDone() {
 // what looks like the guest's own end; what is left is a trap.
 func (c *call) verdict(code int32, err error) error {
 	grew := c.memory.refused
-	if err == nil && !grew && c.stopped == nil {
-		return nil
-	}
-	var stopped *Stop
+	_, before := errors.AsType[*Stop](err) // it ended before run was called
 	switch {
 	case c.stopped != nil && (c.stopped.Reason != Exit || !grew):
 		return c.stopped
 	case c.stopped == nil && err != nil && c.ctx.Err() != nil:
 		return c.ctx.why()
-	case errors.As(err, &stopped), errors.Is(err, errClosed):
+	case before, errors.Is(err, errClosed):
 		return err
 	case grew && err != nil:
 		return c.outOfMemory(firstLine(err.Error()))
